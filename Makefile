@@ -1,0 +1,80 @@
+# make demo      a tour on real data; writes baserate-demo.html
+# make test      all tests
+# Everything is installed into .venv by whichever target comes first; nothing else is needed than Python 3.11+ and make.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+PIP := $(RUN) pip --disable-pip-version-check -qq
+
+.PHONY: help demo test check format test-system test-lowest perf reproduce-synthetic clean
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## demo                  a tour on real data: streams, all methods, a table, an HTML report
+demo: $(VENV)/demo.stamp
+	$(VENV)/bin/python -m baserate demo
+
+## test                  all tests that need nothing but Python
+test: $(VENV)/test.stamp
+	$(RUN) pytest -n auto
+
+## check                 format, lint, types, layers
+check: $(VENV)/check.stamp
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(VENV)/bin/python tools/layers.py
+
+## format                put the code into the house format
+format: $(VENV)/check.stamp
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+## test-system           tests that need system packages (a browser); says what is missing
+test-system: $(VENV)/test.stamp
+	$(RUN) pytest -n 0 tests/system -m system
+
+## test-lowest           the tests against the lowest allowed versions of the dependencies
+test-lowest: .venv-lowest/test.stamp
+	.venv-lowest/bin/python -m pytest -n auto
+
+## perf                  speed, as ratios to baselines in the same run
+perf: $(VENV)/test.stamp
+	$(VENV)/bin/python perf/run.py
+
+## reproduce-synthetic   the paper's synthetic experiment over 20 seeds, beside the published run
+reproduce-synthetic: $(VENV)/test.stamp
+	$(RUN) baserate.paper.synthetic
+
+## clean                 remove everything that the other targets made
+clean:
+	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/python.stamp:
+	@command -v "$(PYTHON)" >/dev/null || { echo "No $(PYTHON) found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is too old; baserate needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python"; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml
+	$(PIP) install --editable ".[plot]"
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml
+	$(PIP) install --editable ".[plot,files]" --group test
+	@touch $@ $(VENV)/demo.stamp
+
+$(VENV)/check.stamp: $(VENV)/test.stamp
+	$(PIP) install --group check
+	@touch $@
+
+.venv-lowest/test.stamp: pyproject.toml tools/lowest.py
+	"$(PYTHON)" -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
+	"$(PYTHON)" tools/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files]" --group test --constraint .venv-lowest/lowest.txt
+	@touch $@

@@ -1,0 +1,35 @@
+"""baserate keeps any classifier right while class proportions drift."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from baserate.adapters import RegressAndReweight
+    from baserate.bank import Bank
+    from baserate.evaluate import evaluate
+    from baserate.state import load, save
+
+__version__ = "0.1.0"
+
+__all__ = ["Bank", "RegressAndReweight", "evaluate", "load", "save"]
+
+# Imported on first use: `import baserate` and `baserate --help` must not wait for numba and scikit-learn.
+_HOME = {
+    "Bank": "baserate.bank",
+    "RegressAndReweight": "baserate.adapters",
+    "evaluate": "baserate.evaluate",
+    "load": "baserate.state",
+    "save": "baserate.state",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'baserate' has no attribute {name!r}")
+    # Stored, because importing baserate.evaluate also puts the *module* under this name.
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

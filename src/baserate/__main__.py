@@ -1,0 +1,5 @@
+"""``python -m baserate``."""
+
+from baserate.cli import main
+
+main()

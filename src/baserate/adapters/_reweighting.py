@@ -1,0 +1,151 @@
+"""What all re-weighting adapters share: fit on the holdout, predict with the current prior, step."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone  # type: ignore[import-untyped]
+
+from baserate.protocols import Calibrator, FloatArray, IntArray, Step
+from baserate.simplex import log_ratio, reweight
+from baserate.state import Component
+from baserate.validation import (
+    check_all_classes_present,
+    check_fitted,
+    check_has_methods,
+    check_labels,
+    check_prior,
+    check_proba,
+)
+
+
+class ReweightingAdapter(Component):
+    """An adapter that multiplies the model's probabilities by ``prior_ / source_prior_`` and normalises.
+
+    A subclass says what the prior is (`_current_prior`) and what a batch does to it (`_observe`).
+    """
+
+    input_kind = "proba"
+
+    source_prior: ArrayLike | None
+    calibrator: Calibrator | None
+
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
+        """Learn from the holdout: the source prior, the calibration, and what else the method needs.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities on labelled samples it was not trained on.
+        y : (n,) array of int
+            Their labels, as column numbers of `proba`.
+        """
+        self._fit(proba, y)
+        self._start()
+        return self
+
+    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
+        """Set everything that comes from the holdout, all of it or nothing."""
+        calibrator, source_prior, _, _ = self._read_holdout(proba, y)
+        self.calibrator_, self.source_prior_ = calibrator, source_prior
+
+    def _start(self) -> None:
+        """Begin a new stream."""
+
+    def reset(self) -> None:
+        """Forget the stream, as if just fitted."""
+        check_fitted(self, "source_prior_")
+        self._start()
+
+    def _read_holdout(
+        self, proba: ArrayLike | None, y: ArrayLike | None
+    ) -> tuple[Calibrator | None, FloatArray, FloatArray | None, IntArray | None]:
+        """Fitted calibrator, source prior, calibrated probabilities and labels of a holdout."""
+        if proba is None:
+            if self.source_prior is None:
+                raise ValueError("proba is missing: without a holdout, give the source_prior to the constructor.")
+            source_prior = check_prior(self.source_prior, name="source_prior", positive=True)
+            holdout, labels = None, None
+        else:
+            holdout = check_proba(proba)
+            labels = None if y is None else check_labels(y, len(holdout), holdout.shape[1])
+            source_prior = self._source_prior(labels, holdout.shape[1])
+        if self.calibrator is None:
+            return None, source_prior, holdout, labels
+        check_has_methods(self.calibrator, "calibrator", Calibrator, "fit and transform")
+        if holdout is None or labels is None:
+            raise ValueError("y is missing: a calibrator needs a labelled holdout. Give one, or set calibrator=None.")
+        calibrator = clone(self.calibrator, safe=False).fit(holdout, labels)
+        return calibrator, source_prior, calibrator.transform(holdout), labels
+
+    def _source_prior(self, labels: IntArray | None, n_classes: int) -> FloatArray:
+        if self.source_prior is not None:
+            return check_prior(self.source_prior, n_classes, "source_prior", positive=True)
+        if labels is None:
+            raise ValueError("y is missing: give the holdout's labels, or the source_prior to the constructor.")
+        if len(labels) == 0:
+            raise ValueError("proba is an empty holdout; give labelled samples of every class.")
+        check_all_classes_present(labels, n_classes)
+        return np.asarray(np.bincount(labels, minlength=n_classes) / len(labels), dtype=np.float64)
+
+    @property
+    def prior_(self) -> FloatArray:
+        """(k,) the class mix as tracked now."""
+        check_fitted(self, "source_prior_")
+        return self._current_prior().copy()
+
+    def log_offsets(self) -> FloatArray:
+        """The correction as k numbers to add to the model's log-probabilities or logits, before a softmax.
+
+        A model that is served elsewhere applies it in one line. A class that the prior rules out has the offset -inf.
+        """
+        check_fitted(self, "source_prior_")
+        return log_ratio(self._current_prior(), self.source_prior_)
+
+    def predict_proba(self, proba: ArrayLike) -> FloatArray:
+        """Adapted probabilities of a batch; changes nothing.
+
+        Where the prior rules out every class that the model holds possible, the model's row is returned as it is.
+        """
+        return self._predict(self._check(proba))
+
+    def update(self, proba: ArrayLike, y: ArrayLike | None = None) -> None:
+        """Take in one round.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities. An empty batch is a round without evidence.
+        y : (n,) array of int, optional
+            Labels where they are known, -1 or NaN where not.
+        """
+        checked = self._check(proba)
+        self._observe(checked, self._check_labels(y, checked))
+
+    def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
+        """Predict a batch, then take it in; return what was used."""
+        checked = self._check(proba)
+        labels = self._check_labels(y, checked)
+        step = Step(self._predict(checked), self._current_prior().copy(), self._flags())
+        self._observe(checked, labels)
+        return step
+
+    def _check(self, proba: ArrayLike) -> FloatArray:
+        check_fitted(self, "source_prior_")
+        checked = check_proba(proba, len(self.source_prior_))
+        return checked if self.calibrator_ is None else self.calibrator_.transform(checked)
+
+    def _check_labels(self, y: ArrayLike | None, proba: FloatArray) -> IntArray | None:
+        return None if y is None else check_labels(y, *proba.shape, missing=True)
+
+    def _predict(self, proba: FloatArray) -> FloatArray:
+        return reweight(proba, self.log_offsets()[np.newaxis], np.array([0, len(proba)]))
+
+    def _flags(self) -> dict[str, bool]:
+        return {}
+
+    def _current_prior(self) -> FloatArray:
+        raise NotImplementedError
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        raise NotImplementedError

@@ -1,0 +1,63 @@
+"""Told the truth: the best that re-weighting can do."""
+
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.protocols import Calibrator, FloatArray, IntArray
+from baserate.validation import check_path
+
+
+class Oracle(ReweightingAdapter):
+    """Re-weights with a path of class mixes that it is given, one row per round.
+
+    Parameters
+    ----------
+    priors : (T, k) array
+        The class mix of each round: the true q_t, or the label frequencies of each batch
+        (`baserate.shifts.frequencies`), which is what "Oracle" means in the paper's tables.
+    calibrator : Calibrator, optional
+        Makes the probabilities honest first.
+    source_prior : (k,) array, optional
+        The class mix the model was trained on. Default: the holdout's.
+
+    Examples
+    --------
+    >>> oracle = Oracle([[0.5, 0.5], [0.8, 0.2]]).fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    >>> oracle.step([[0.5, 0.5]]).proba
+    array([[0.5, 0.5]])
+    >>> oracle.step([[0.5, 0.5]]).proba.round(12)
+    array([[0.8, 0.2]])
+    """
+
+    def __init__(
+        self, priors: ArrayLike, *, calibrator: Calibrator | None = None, source_prior: ArrayLike | None = None
+    ) -> None:
+        self.priors = priors
+        self.calibrator = calibrator
+        self.source_prior = source_prior
+
+    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
+        calibrator, source_prior, _, _ = self._read_holdout(proba, y)
+        self._path = check_path(self.priors, len(source_prior), "priors")
+        self.calibrator_, self.source_prior_ = calibrator, source_prior
+
+    def _start(self) -> None:
+        self._round = 0
+
+    def _current_prior(self) -> FloatArray:
+        if self._round >= len(self._path):
+            raise ValueError(
+                f"priors has {len(self._path)} rounds, and all of them are over; give a longer path, or call reset."
+            )
+        prior: FloatArray = self._path[self._round]
+        return prior
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        self._current_prior()  # one round beyond the end is an error here, too
+        self._round += 1
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls([[0.2, 0.3, 0.5], [0.5, 0.25, 0.25]] * 100)]

@@ -1,0 +1,241 @@
+"""Many keyed streams at once, as a struct of arrays."""
+
+import copy
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from baserate.adapters import RegressAndReweight
+from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray
+from baserate.simplex import log_ratio, reweight
+from baserate.state import Component
+from baserate.validation import check_fitted, check_integer, check_labels, check_proba
+
+Key = str | int
+Keys = Sequence[Key] | NDArray[Any]
+
+
+class BankStep(NamedTuple):
+    """What one round used: adapted probabilities in the order of the rows, and the class mix of each key in `keys`."""
+
+    proba: FloatArray
+    keys: list[Key]
+    prior: FloatArray
+
+
+class _Groups(NamedTuple):
+    """A checked batch sorted by key: key j has the rows ``starts[j]:starts[j + 1]``, row i was ``order[i]``."""
+
+    keys: list[Key]
+    order: IntArray
+    starts: IntArray
+    proba: FloatArray
+    labels: IntArray | None
+
+
+class Bank(Component):
+    """One fitted `RegressAndReweight`, many independent streams: one per shop, hospital or customer.
+
+    All keys share the model's holdout; each has a class mix of its own. A call of `step` is one round for every key it
+    holds rows of, with as many rows per key as there are; a key gives the same numbers as an adapter of its own, bit
+    for bit. A key that was never seen before starts where the tracker starts: by default, at the source prior.
+
+    When the model is redeployed, ``bank.adapter.refit(proba, y)`` takes over its holdout for every key.
+
+    Parameters
+    ----------
+    adapter : RegressAndReweight
+        Fitted, with a tracker of bounded state, such as `FollowTheHistory`. It is the template; it is not moved.
+
+    Examples
+    --------
+    >>> from baserate.adapters import RegressAndReweight
+    >>> from baserate.trackers import FollowTheHistory
+    >>> adapter = RegressAndReweight(FollowTheHistory(2)).fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    >>> bank = Bank(adapter)
+    >>> step = bank.step(["north", "south", "north"], [[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]])
+    >>> bank.prior(["south", "north"]).round(12)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    def __init__(self, adapter: RegressAndReweight) -> None:
+        self.adapter = adapter
+        if not isinstance(adapter, RegressAndReweight):
+            raise TypeError(f"adapter is {adapter!r}; give a fitted RegressAndReweight.")
+        check_fitted(adapter, "source_prior_")
+        if not isinstance(adapter.tracker_, BankableTracker):
+            raise TypeError(
+                f"the adapter's tracker, {type(adapter.tracker_).__name__}, has a state that grows with time; for a "
+                "bank choose one with bounded "
+                "state, such as FollowTheHistory or FollowTheFixedWindow."
+            )
+        if adapter.transductive:
+            raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")
+        fresh = copy.deepcopy(adapter.tracker_)
+        fresh.reset()
+        self.rounds_ = 0
+        self._birth = fresh.predict()
+        self._row: dict[Key, int] = {}
+        self._state = self._tracker.new_state(self._birth[np.newaxis])
+        self._last_seen = np.zeros(1, dtype=np.int64)
+
+    @property
+    def _tracker(self) -> BankableTracker:
+        return cast(BankableTracker, self.adapter.tracker_)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._row
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys held, oldest first."""
+        return list(self._row)
+
+    def prior(self, keys: Keys) -> FloatArray:
+        """The tracked class mix of some keys, one row each; of a key that is not held, the mix it would start at."""
+        return self._priors(self._check_keys(keys))
+
+    def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
+        """Adapted probabilities, row by row; changes nothing."""
+        groups = self._group(keys, proba, None)
+        return self._predict(groups, self._priors(groups.keys))
+
+    def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
+        """Take in one round of every key in `keys`.
+
+        Parameters
+        ----------
+        keys : sequence of str or of int
+            The key of each row.
+        proba : (n, k) array
+            The model's probabilities.
+        y : (n,) array of int, optional
+            Labels where they are known, -1 or NaN where not.
+        """
+        self._update(self._group(keys, proba, y))
+
+    def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
+        """Predict a batch, then take it in; return what was used."""
+        groups = self._group(keys, proba, y)
+        prior = self._priors(groups.keys)
+        adapted = self._predict(groups, prior)
+        self._update(groups)
+        return BankStep(adapted, groups.keys, prior)
+
+    def add(self, keys: Keys) -> None:
+        """Make room for keys; those already held stay as they are."""
+        self._rows(self._check_keys(keys))
+
+    def drop(self, keys: Keys) -> None:
+        """Forget keys. One that comes back starts anew."""
+        gone = set(self._check_keys(keys))
+        unknown = gone - self._row.keys()
+        if unknown:
+            raise ValueError(f"keys holds {min(unknown)!r}, which is not in this bank.")
+        stay = [key for key in self._row if key not in gone]
+        rows = np.array([self._row[key] for key in stay], dtype=np.int64)
+        self._state = type(self._state)(*(array[rows] for array in self._state))
+        self._last_seen = self._last_seen[rows]
+        self._row = {key: row for row, key in enumerate(stay)}
+
+    def expire(self, idle: int) -> list[Key]:
+        """Forget the keys that the last `idle` rounds of the bank had no rows of; return them."""
+        check_integer(idle, "idle", 1)
+        gone = [key for key, row in self._row.items() if self.rounds_ - self._last_seen[row] >= idle]
+        self.drop(gone)
+        return gone
+
+    def _group(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None) -> _Groups:
+        checked = check_proba(proba, len(self.adapter.source_prior_))
+        key_list = self._check_keys(keys)
+        if len(key_list) != len(checked):
+            raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
+        labels = None if y is None else check_labels(y, *checked.shape, missing=True)
+        if self.adapter.calibrator_ is not None:
+            checked = self.adapter.calibrator_.transform(checked)
+        index: dict[Key, int] = {}
+        group = np.fromiter((index.setdefault(key, len(index)) for key in key_list), np.int64, len(key_list))
+        order = np.argsort(group, kind="stable")
+        starts = np.zeros(len(index) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(group, minlength=len(index)), out=starts[1:])
+        return _Groups(list(index), order, starts, checked[order], None if labels is None else labels[order])
+
+    def _priors(self, keys: list[Key]) -> FloatArray:
+        rows = np.fromiter((self._row.get(key, -1) for key in keys), np.int64, len(keys))
+        tracked = np.tile(self._birth, (len(keys), 1))
+        held = rows >= 0
+        tracked[held] = self._tracker.predict_rows(self._state, rows[held])
+        return self.adapter.project(tracked)
+
+    def _predict(self, groups: _Groups, priors: FloatArray) -> FloatArray:
+        adapted = groups.proba
+        if self.adapter.enabled:
+            adapted = reweight(adapted, log_ratio(priors, self.adapter.source_prior_), groups.starts)
+        out = np.empty_like(adapted)
+        out[groups.order] = adapted
+        return out
+
+    def _update(self, groups: _Groups) -> None:
+        if groups.keys:
+            z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
+            rows = self._rows(groups.keys)
+            evidence = Evidence(groups.proba, self.adapter.source_prior_, groups.labels, groups.starts)
+            self._tracker.update_rows(self._state, rows, z, evidence)
+            self._last_seen[rows] = self.rounds_ + 1
+        self.rounds_ += 1
+
+    def _rows(self, keys: list[Key]) -> IntArray:
+        """The rows of some keys, made for those that are new."""
+        before = len(self._row)
+        after = before + len(set(keys) - self._row.keys())
+        if after > len(self._last_seen):
+            self._reserve(max(after, 2 * before))
+        rows = np.fromiter((self._row.setdefault(key, len(self._row)) for key in keys), np.int64, len(keys))
+        self._last_seen[before:after] = self.rounds_
+        return rows
+
+    def _reserve(self, capacity: int) -> None:
+        bigger = self._tracker.new_state(np.tile(self._birth, (capacity, 1)))
+        used = len(self._row)
+        for new, old in zip(bigger, self._state, strict=True):
+            new[:used] = old[:used]
+        self._state = bigger
+        self._last_seen = np.concatenate([self._last_seen[:used], np.zeros(capacity - used, dtype=np.int64)])
+
+    def _check_keys(self, keys: Keys) -> list[Key]:
+        """Keys as Python text or whole numbers, all of one kind, and of the kind this bank holds."""
+        values = list(keys) if isinstance(keys, list | tuple) else np.asarray(keys).tolist()
+        if not isinstance(values, list):
+            raise TypeError(f"keys is {keys!r}; give one key per row.")
+        kinds = set(map(type, values))
+        if kinds - {str, int}:
+            values = [value.item() if isinstance(value, np.generic) else value for value in values]
+            kinds = set(map(type, values))
+        kinds |= {type(key) for key in itertools.islice(self._row, 1)}
+        if kinds - {str, int} or len(kinds) > 1:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise TypeError(f"keys holds {names}; keys are all text or all whole numbers, none missing.")
+        return values
+
+    def get_state(self) -> dict[str, Any]:
+        used = len(self._row)
+        return {
+            "rounds_": self.rounds_,
+            "_birth": self._birth,
+            "_keys": self.keys,
+            "_state": {name: array[:used] for name, array in self._state._asdict().items()},
+            "_last_seen": self._last_seen[:used],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        self.rounds_, self._birth, self._last_seen = state["rounds_"], state["_birth"], state["_last_seen"]
+        self._row = {key: row for row, key in enumerate(state["_keys"])}
+        self._state = type(self._state)(**state["_state"])
+        return self

@@ -1,0 +1,1 @@
+"""Grids, tables, figures and reports."""

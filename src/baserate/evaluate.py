@@ -1,0 +1,111 @@
+"""The one loop: predict, score, reveal, update."""
+
+import copy
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.metrics import marginal_mse
+from baserate.protocols import Adapter, Batch, FloatArray, IntArray, Learner
+from baserate.validation import check_has_methods
+
+
+class Evaluation(NamedTuple):
+    """What happened in each round, as arrays over rounds."""
+
+    n: IntArray
+    """Samples in the round."""
+    wrong: IntArray
+    """How many of them the most probable class got wrong."""
+    sampled_wrong: FloatArray
+    """How many a label sampled from the probabilities gets wrong, in expectation."""
+    log_loss: FloatArray
+    """Sum over the samples of minus the log of the true label's probability."""
+    prior: FloatArray
+    """(T, k) the class mix behind the predictions; NaN for methods that have none."""
+    q: FloatArray
+    """(T, k) the true class mix."""
+    frequencies: FloatArray
+    """(T, k) the label frequencies of the batch."""
+    seconds: FloatArray
+    """Time spent predicting and updating."""
+
+    @property
+    def error_rate(self) -> float:
+        """Share of wrong labels, pooled over all samples."""
+        return float(self.wrong.sum() / self.n.sum())
+
+    @property
+    def sampled_error_rate(self) -> float:
+        """The same with labels sampled from the probabilities, in expectation."""
+        return float(self.sampled_wrong.sum() / self.n.sum())
+
+    @property
+    def mse(self) -> float:
+        """Mean squared distance of the prior to the true class mix: the honest figure."""
+        return marginal_mse(self.prior, self.q)
+
+    @property
+    def mse_to_frequencies(self) -> float:
+        """Mean squared distance of the prior to the label frequencies of each batch: the paper's figure."""
+        return marginal_mse(self.prior, self.frequencies)
+
+
+def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool = False) -> Evaluation:
+    """Run an adapter or a learner along a stream, and record every round.
+
+    Each round is predicted before anything of it is revealed. The method passed in is copied, not moved.
+
+    Parameters
+    ----------
+    method : Adapter or Learner
+        A fitted adapter, or a learner.
+    stream : iterable of Batch
+        From `baserate.shifts.sample_stream`; wrap it (``rich.progress.track(stream)``) to see progress.
+    labels : bool
+        Reveal the labels to an adapter after each prediction. A learner always gets them.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from baserate.adapters import Base
+    >>> from baserate.shifts import Constant, sample_stream
+    >>> pool, y = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])
+    >>> stream = sample_stream(pool, y, Constant([1.0, 0.0]), n_rounds=5, batch_size=1, rng=0)
+    >>> evaluate(Base().fit(pool, y), stream).error_rate
+    0.0
+    """
+    if not isinstance(method, Adapter):
+        check_has_methods(method, "method", Learner, "predict_proba and update")
+    method = copy.deepcopy(method)
+    rows = []
+    for batch in stream:
+        started = time.perf_counter()
+        prior = np.full(len(batch.q), np.nan)
+        inputs = batch.proba if getattr(method, "input_kind", "features") == "proba" else batch.features
+        if inputs is None:
+            raise ValueError(f"{type(method).__name__} works on features; give sample_stream the features of the pool.")
+        if isinstance(method, Adapter):
+            proba, prior, _ = method.step(inputs, batch.y if labels else None)
+        else:
+            prior = getattr(method, "prior_", prior)
+            proba = method.predict_proba(inputs)
+            method.update(inputs, batch.y)
+        seconds = time.perf_counter() - started
+        right = proba[np.arange(len(batch.y)), batch.y]
+        with np.errstate(divide="ignore"):
+            log_loss = -np.log(right).sum()
+        frequency = np.bincount(batch.y, minlength=len(batch.q)) / max(len(batch.y), 1)
+        wrong = (proba.argmax(axis=1) != batch.y).sum()
+        rows.append((len(batch.y), wrong, (1 - right).sum(), log_loss, prior, batch.q, frequency, seconds))
+    if not rows:
+        raise ValueError(
+            "stream has no rounds; give at least one batch (an iterator can be used only once: wrap it in a list)."
+        )
+    return Evaluation(*(np.array(column) for column in zip(*rows, strict=True)))

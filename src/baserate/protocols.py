@@ -1,0 +1,148 @@
+"""The contracts: what a tracker, an estimator, a calibrator, an adapter, a learner and a shift promise.
+
+They are structural: a class that has the methods is one, whether or not it inherits from anything here.
+`baserate.checks` tests the promises that a type cannot state.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+UNLABELLED = -1
+"""In an array of labels, a sample whose label is not known (scikit-learn's convention)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What batches say about the class mix: rows of class likelihoods.
+
+    An unlabelled sample has the row ``proba / source_prior``, a labelled one a one-hot row: to a likelihood they are
+    the same thing. A single stream has one batch; a `baserate.Bank` hands over one batch per key at once.
+
+    Parameters
+    ----------
+    proba : (n, k) array
+        The (calibrated) model's probabilities.
+    source_prior : (k,) array
+        The class mix those probabilities assume.
+    labels : (n,) array of int, optional
+        Known labels, `UNLABELLED` where there is none.
+    starts : (m + 1,) array of int, optional
+        Batch ``j`` is the rows ``starts[j]:starts[j + 1]``. By default all rows are one batch.
+    """
+
+    proba: FloatArray
+    source_prior: FloatArray
+    labels: IntArray | None = None
+    starts: IntArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return len(self.proba)
+
+    @property
+    def likelihoods(self) -> FloatArray:
+        """(n, k) rows of class likelihoods, each up to a factor of its own."""
+        rows = self.proba / self.source_prior
+        if self.labels is not None:
+            known = self.labels != UNLABELLED
+            rows[known] = np.eye(len(self.source_prior))[self.labels[known]]
+        return rows
+
+
+class Step(NamedTuple):
+    """What one round used: adapted probabilities, the class mix behind them, and flags."""
+
+    proba: FloatArray
+    prior: FloatArray
+    flags: dict[str, bool]
+
+    @property
+    def labels(self) -> IntArray:
+        """The most probable class of each sample."""
+        return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
+
+
+class Batch(NamedTuple):
+    """One round of a simulated stream: its number, the samples, their hidden labels, the class mix behind them."""
+
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls on a batch
+    proba: FloatArray
+    features: NDArray[Any] | None
+    y: IntArray
+    q: FloatArray
+    rows: IntArray
+    """Where in the pool the samples came from."""
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """Follows a drifting vector from noisy sightings (the paper's online regression oracle)."""
+
+    def predict(self) -> FloatArray: ...
+    def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None: ...
+    def reset(self) -> None: ...
+
+
+@runtime_checkable
+class AdaptableTracker(Tracker, Protocol):
+    """A tracker that can be told what its adapter knows, and be restarted from a given vector."""
+
+    def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None: ...
+    def restart(self, birth: ArrayLike) -> None: ...
+
+
+@runtime_checkable
+class BankableTracker(AdaptableTracker, Protocol):
+    """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
+
+    def new_state(self, births: FloatArray) -> Any: ...
+    def predict_rows(self, state: Any, rows: IntArray) -> FloatArray: ...
+    def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None: ...
+
+
+@runtime_checkable
+class MarginalEstimator(Protocol):
+    """Turns one unlabelled batch into a noisy sighting of the class mix."""
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
+    def estimate(self, proba: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
+class Calibrator(Protocol):
+    """Makes probabilities honest; fitted on the holdout."""
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
+    def transform(self, proba: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """Corrects a fixed model without labels after training."""
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
+    def predict_proba(self, proba: ArrayLike) -> FloatArray: ...
+    def update(self, proba: ArrayLike, y: ArrayLike | None = None) -> None: ...
+    def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step: ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Learns from the labelled stream."""
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray: ...
+    def update(self, X: ArrayLike, y: ArrayLike) -> None: ...
+
+
+@runtime_checkable
+class Shift(Protocol):
+    """A path of class mixes, to simulate a stream."""
+
+    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray: ...

@@ -1,0 +1,47 @@
+"""Paths that mix two constant class mixes with a coefficient that changes over time, as in the paper's experiments."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import FloatArray
+from baserate.state import Component
+from baserate.validation import check_integer, check_prior, check_rng
+
+
+class MixtureShift(Component):
+    """``q_t = (1 - alpha_t) first + alpha_t second``; a subclass says what alpha is.
+
+    By default `first` is uniform and `second` is class 0 alone.
+    """
+
+    first: ArrayLike | None
+    second: ArrayLike | None
+
+    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
+        """The class mix of each round.
+
+        Parameters
+        ----------
+        n_rounds, n_classes : int
+            Size of the path.
+        rng : int or numpy.random.Generator, optional
+            Seed, for shifts that are random.
+
+        Returns
+        -------
+        (n_rounds, n_classes) array
+        """
+        check_integer(n_rounds, "n_rounds", 1)
+        check_integer(n_classes, "n_classes", 2)
+        first = np.full(n_classes, 1 / n_classes) if self.first is None else check_prior(self.first, n_classes, "first")
+        second = np.eye(n_classes)[0] if self.second is None else check_prior(self.second, n_classes, "second")
+        alpha = self._alpha(n_rounds, check_rng(rng))[:, np.newaxis]
+        return np.asarray((1 - alpha) * first + alpha * second)
+
+    def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
+
+
+def period(length: int | None, n_rounds: int) -> int:
+    """A period in rounds: as given, or the paper's floor(sqrt(T))."""
+    return max(int(np.sqrt(n_rounds)), 1) if length is None else check_integer(length, "length", 1)

@@ -1,0 +1,51 @@
+"""The adversary of the paper's lower bound."""
+
+import numpy as np
+
+from baserate.protocols import FloatArray
+from baserate.state import Component
+from baserate.validation import check_integer, check_real, check_rng
+
+
+class Adversary(Component):
+    """Tosses a coin at the start of each block, and moves two classes by just too little to be seen in time.
+
+    Blocks have ``(T / V)^(2/3)`` rounds (rounded up); in each, the share of class 1 among classes 0 and 1 is 1/2 +
+    delta or 1/2 - delta with equal probability, delta = V * block / (2 T). No method beats a regret of order T^(2/3)
+    V^(1/3) on it. With more than two classes, the others keep the share 1/k each.
+
+    Parameters
+    ----------
+    variation : float
+        V, the total variation to spend over the run: at most T / 8, where delta reaches 1/4.
+
+    Examples
+    --------
+    >>> Adversary(variation=1.0).path(8, 2, rng=0)[::4]
+    array([[0.25, 0.75],
+           [0.25, 0.75]])
+
+    References
+    ----------
+    Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, proof of the
+    lower bound of the unsupervised setting. (It asks for V <= 64 T; its own delta < 1/4 needs V < T / 8.)
+    """
+
+    def __init__(self, *, variation: float = 1.0) -> None:
+        self.variation = variation
+
+    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
+        """The class mix of each round, (n_rounds, n_classes)."""
+        check_integer(n_rounds, "n_rounds", 1)
+        check_integer(n_classes, "n_classes", 2)
+        variation = check_real(self.variation, "variation", 0.0, n_rounds / 8)
+        if variation == 0:
+            return np.full((n_rounds, n_classes), 1 / n_classes)
+        block = min(int(np.ceil((n_rounds / variation) ** (2 / 3))), n_rounds)
+        delta = min(variation * block / (2 * n_rounds), 0.25)
+        signs = check_rng(rng).choice([-1.0, 1.0], size=-(-n_rounds // block))
+        share = 0.5 + delta * np.repeat(signs, block)[:n_rounds]
+        path = np.full((n_rounds, n_classes), 1 / n_classes)
+        path[:, 0] = 2 / n_classes * (1 - share)
+        path[:, 1] = 2 / n_classes * share
+        return path

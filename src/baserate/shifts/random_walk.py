@@ -1,0 +1,46 @@
+"""A class mix that wanders."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import FloatArray
+from baserate.simplex import project
+from baserate.state import Component
+from baserate.validation import check_integer, check_prior, check_real, check_rng
+
+
+class RandomWalk(Component):
+    """A Gaussian random walk, projected back onto the simplex after every step.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation of a step in each class.
+    start : (k,) array, optional
+        The first round's class mix. Default: uniform.
+
+    Examples
+    --------
+    >>> RandomWalk(scale=0.1).path(3, 2, rng=0).round(2)
+    array([[0.5 , 0.5 ],
+           [0.53, 0.47],
+           [0.48, 0.52]])
+    """
+
+    def __init__(self, *, scale: float = 0.02, start: ArrayLike | None = None) -> None:
+        self.scale = scale
+        self.start = start
+
+    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
+        """The class mix of each round, (n_rounds, n_classes)."""
+        check_integer(n_rounds, "n_rounds", 1)
+        check_integer(n_classes, "n_classes", 2)
+        scale = check_real(self.scale, "scale", 0.0, np.inf)
+        q = np.full(n_classes, 1 / n_classes) if self.start is None else check_prior(self.start, n_classes, "start")
+        steps = scale * check_rng(rng).standard_normal((n_rounds, n_classes))
+        path = np.empty((n_rounds, n_classes))
+        path[0] = q
+        lower, upper = np.zeros(n_classes), np.ones(n_classes)
+        for t in range(1, n_rounds):
+            path[t] = project((path[t - 1] + steps[t])[np.newaxis], lower, upper)[0]
+        return path

@@ -1,0 +1,137 @@
+"""Project, normalise, re-weight: the maths that everything shares.
+
+These functions trust their input; `baserate.validation` checks what comes from outside.
+"""
+
+import numpy as np
+
+from baserate.compiled import compiled
+from baserate.protocols import FloatArray, IntArray
+
+# Below this a row's total has lost digits to underflow, and is computed again in the log domain.
+_TINY = 1e-290
+
+
+def normalise(v: FloatArray) -> FloatArray:
+    """Scale non-negative vectors (along the last axis) to sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalise(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+    scaled = v / v.max(axis=-1, keepdims=True)  # so that neither huge nor tiny totals overflow or vanish
+    return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))
+
+
+def log_ratio(prior: FloatArray, source_prior: FloatArray) -> FloatArray:
+    """Log-offsets that turn probabilities under `source_prior` into probabilities under `prior`."""
+    with np.errstate(divide="ignore"):  # a class ruled out by the prior has the offset -inf
+        return np.asarray(np.log(prior) - np.log(source_prior))
+
+
+@compiled
+def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Euclidean projection of each row onto ``{p : sum(p) = 1, lower <= p <= upper}``.
+
+    The projection is ``clip(v - tau, lower, upper)`` for the one ``tau`` at which it sums to one. That sum is piecewise
+    linear and falling in ``tau``, with corners at ``v - upper`` and ``v - lower``; the corners are sorted and searched,
+    and ``tau`` is exact on the piece that holds it: O(k log k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(np.array([[0.9, 0.6, -0.1]]), np.zeros(3), np.ones(3)).round(12)
+    array([[0.65, 0.35, 0.  ]])
+    >>> project(np.array([[0.9, 0.6, -0.1]]), np.full(3, 0.1), np.ones(3)).round(12)
+    array([[0.6, 0.3, 0.1]])
+    """
+    m, k = v.shape
+    out = np.empty((m, k))
+    for row in range(m):
+        corners = np.empty(2 * k)
+        for c in range(k):
+            corners[c] = v[row, c] - upper[c]
+            corners[k + c] = v[row, c] - lower[c]
+        corners.sort()
+        # Bisection over the sorted corners: the sum is at least one at `low` and at most one at `high`.
+        low, high = 0, 2 * k - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            total = 0.0
+            for c in range(k):
+                total += min(max(v[row, c] - corners[middle], lower[c]), upper[c])
+            if total >= 1.0:
+                low = middle
+            else:
+                high = middle
+        # Between two neighbouring corners the same classes are free, the others rest on a bound.
+        inside = 0.5 * (corners[low] + corners[high])
+        fixed, free_total, free = 0.0, 0.0, 0
+        for c in range(k):
+            if v[row, c] - inside >= upper[c]:
+                fixed += upper[c]
+            elif v[row, c] - inside <= lower[c]:
+                fixed += lower[c]
+            else:
+                free_total += v[row, c]
+                free += 1
+        tau = (fixed + free_total - 1.0) / free if free > 0 else inside
+        for c in range(k):
+            out[row, c] = min(max(v[row, c] - tau, lower[c]), upper[c])
+    return out
+
+
+@compiled
+def reweight(proba: FloatArray, offsets: FloatArray, starts: IntArray) -> FloatArray:
+    """Add log-offsets to the log-probabilities of each row, and normalise.
+
+    Rows ``starts[j]:starts[j + 1]`` get the offsets ``offsets[j]``. A row whose every possible class has the offset
+    -inf (the prior rules out all that the model holds possible) has no posterior: it is returned as it came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reweight(np.array([[0.5, 0.5]]), np.log([[0.2, 0.8]]), np.array([0, 1])).round(12)
+    array([[0.2, 0.8]])
+    """
+    n, k = proba.shape
+    out = np.empty((n, k))
+    factors = np.empty(k)
+    for j in range(len(starts) - 1):
+        top = offsets[j, 0]
+        for c in range(1, k):
+            top = max(top, offsets[j, c])
+        for c in range(k):
+            factors[c] = np.exp(offsets[j, c] - top)
+        for i in range(starts[j], starts[j + 1]):
+            total = 0.0
+            for c in range(k):
+                value = proba[i, c] * factors[c]
+                out[i, c] = value
+                total += value
+            if total > _TINY:
+                scale = 1.0 / total
+                for c in range(k):
+                    out[i, c] *= scale
+            else:
+                _reweight_in_log_domain(proba[i], offsets[j], out[i])
+    return out
+
+
+@compiled
+def _reweight_in_log_domain(proba: FloatArray, offsets: FloatArray, out: FloatArray) -> None:
+    best = -np.inf
+    for c in range(len(proba)):
+        out[c] = np.log(proba[c]) + offsets[c] if proba[c] > 0.0 else -np.inf
+        best = max(best, out[c])
+    if best == -np.inf:
+        out[:] = proba
+        return
+    total = 0.0
+    for c in range(len(proba)):
+        out[c] = np.exp(out[c] - best)
+        total += out[c]
+    for c in range(len(proba)):
+        out[c] /= total

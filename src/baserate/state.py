@@ -1,0 +1,262 @@
+"""Save and load any running object: JSON and arrays in one file, versioned, atomic, never pickle.
+
+An object is stored as ``{class, params, state}``: `params` are the arguments of its constructor, `state` is every other
+attribute. Both may hold further objects. Only registered classes are stored and loaded; a subclass of `Component` is
+registered by being defined. A file is a zip archive with `manifest.json` and one `.npy` member per array.
+"""
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Self
+
+import joblib  # type: ignore[import-untyped]
+import numpy as np
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+
+SCHEMA = 1
+"""Version of the file format. A reader knows every schema up to its own."""
+
+_REGISTRY: dict[str, type["Component"]] = {}
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
+
+
+class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Base of everything that has parameters and running state.
+
+    From scikit-learn it has `get_params`, `set_params`, `clone` and a repr; the constructor stores its arguments
+    untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts, further components.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _REGISTRY[_class_name(cls)] = cls
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything the object has come to hold since it was constructed."""
+        params = self.get_params(deep=False)
+        return {name: value for name, value in vars(self).items() if name not in params}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Put a state of `get_state` back."""
+        self.__dict__.update(state)
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Instances that `baserate.checks` runs the contract on; one per mode that has code of its own."""
+        return [cls()]
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write a running object to a file, whole or not at all.
+
+    Parameters
+    ----------
+    obj : Component
+        A tracker, estimator, calibrator, adapter, learner or `Bank`, at any point of its life.
+    path : path
+        Where to. An existing file is replaced in one step, so that an interrupted write leaves the old one.
+
+    Examples
+    --------
+    >>> import baserate, tempfile, pathlib
+    >>> from baserate.trackers import FollowTheHistory
+    >>> tracker = FollowTheHistory(2)
+    >>> tracker.update([0.25, 0.75])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "tracker.baserate"
+    >>> baserate.save(tracker, file)
+    >>> baserate.load(file).predict()
+    array([0.25, 0.75])
+    """
+    target = Path(path)
+    data = dumps(obj)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save into; make it first.")
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], **models: Any) -> Any:
+    """Read a running object from a file written by `save`; it goes on as if it had never stopped.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    **models
+        What wraps a foreign model (``estimator=``) is saved without it: hand the same model over again.
+
+    Raises
+    ------
+    ValueError
+        If the file is not one of baserate's, is damaged, comes from a newer version, holds a class that is not known
+        here, or was saved with another model than the one given.
+    """
+    return loads(Path(path).read_bytes(), name=str(path), **models)
+
+
+def dumps(obj: Any) -> bytes:
+    """The bytes that `save` writes. Equal states have equal bytes."""
+    if not _is_registered(obj):
+        raise TypeError(
+            f"cannot save a {type(obj).__name__}; expected an object of baserate, or of a subclass of "
+            "baserate.state.Component."
+        )
+    from baserate import __version__
+
+    arrays: list[np.ndarray[Any, Any]] = []
+    manifest = {
+        "format": "baserate",
+        "schema": SCHEMA,
+        "version": __version__,
+        "object": _encode(obj, arrays, type(obj).__name__),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo("manifest.json", _EPOCH), json.dumps(manifest))
+        for i, array in enumerate(arrays):
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{i}.npy", _EPOCH), member.getvalue())
+    return buffer.getvalue()
+
+
+def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
+    """The object that `dumps` made bytes of."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+            if "manifest.json" not in names:
+                raise ValueError(f"{name} is not a baserate state file (it has no manifest).")
+            manifest = json.loads(archive.read("manifest.json"))
+            if not isinstance(manifest, dict) or manifest.get("format") != "baserate":
+                raise ValueError(f"{name} is not a baserate state file (its manifest is of another format).")
+            schema = manifest.get("schema")
+            if not isinstance(schema, int) or schema > SCHEMA:
+                raise ValueError(
+                    f"{name} has schema {schema}, written by baserate {manifest.get('version')}; this version reads "
+                    f"up to {SCHEMA}. Upgrade baserate."
+                )
+            arrays = [
+                np.lib.format.read_array(io.BytesIO(archive.read(f"{i}.npy")), allow_pickle=False)
+                for i in range(len(names) - 1)
+            ]
+    except (zipfile.BadZipFile, EOFError, KeyError, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name} is not a baserate state file, or is truncated or damaged ({error}).") from error
+    unused = set(models)
+    obj = _decode(manifest["object"], arrays, models, unused)
+    if unused:
+        raise ValueError(f"{name} was saved without a model for {', '.join(sorted(unused))}; leave that argument out.")
+    return obj
+
+
+def fingerprint(model: Any) -> str:
+    """A hash of a foreign model, to tell on loading whether it is the same one."""
+    return f"{type(model).__module__}.{type(model).__qualname__}:{joblib.hash(model)}"
+
+
+def _class_name(cls: type) -> str:
+    """A class's name in files: where it is imported from by users, so that files survive a move between modules."""
+    parts = cls.__module__.split(".")
+    return ".".join([*(parts[:2] if parts[0] == "baserate" else parts), cls.__qualname__])
+
+
+def _is_registered(value: object) -> bool:
+    return _REGISTRY.get(_class_name(type(value))) is type(value)
+
+
+def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return value  # JSON writes the shortest text that reads back as the same float; NaN and infinities too
+    if isinstance(value, np.generic | np.ndarray):
+        if value.dtype.kind not in "fiubU":
+            raise TypeError(f"cannot save {where}: arrays of dtype {value.dtype} are not plain data.")
+        arrays.append(
+            np.ascontiguousarray(value) if isinstance(value, np.ndarray) and value.ndim else np.asarray(value)
+        )
+        return {"$array": len(arrays) - 1, "scalar": isinstance(value, np.generic)}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"$tuple": items}
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) and not key.startswith("$") for key in value):
+            raise TypeError(f"cannot save {where}: the keys of a dict must be text.")
+        return {key: _encode(item, arrays, f"{where}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, np.random.Generator):
+        return {"$generator": _encode(value.bit_generator.state, arrays, where)}
+    if _is_registered(value):
+        params = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_params(deep=False).items())}
+        state = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_state().items())}
+        return {"$class": _class_name(type(value)), "params": params, "state": state}
+    if hasattr(value, "predict_proba"):
+        return {"$model": where.rpartition(".")[2], "fingerprint": fingerprint(value)}
+    raise TypeError(f"cannot save {where}: {type(value).__name__} is not plain data, nor a registered class.")
+
+
+def _decode(node: Any, arrays: list[np.ndarray[Any, Any]], models: dict[str, Any], unused: set[str]) -> Any:
+    if isinstance(node, list):
+        return [_decode(item, arrays, models, unused) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$array" in node:
+        array = arrays[node["$array"]]
+        return array[()] if node["scalar"] else array
+    if "$tuple" in node:
+        return tuple(_decode(item, arrays, models, unused) for item in node["$tuple"])
+    if "$generator" in node:
+        return _decode_generator(_decode(node["$generator"], arrays, models, unused))
+    if "$model" in node:
+        return _decode_model(node, models, unused)
+    if "$class" in node:
+        cls = _resolve(node["$class"])
+        obj = cls(**{k: _decode(v, arrays, models, unused) for k, v in node["params"].items()})
+        return obj.set_state({k: _decode(v, arrays, models, unused) for k, v in node["state"].items()})
+    return {key: _decode(item, arrays, models, unused) for key, item in node.items()}
+
+
+def _decode_generator(state: dict[str, Any]) -> np.random.Generator:
+    kinds = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+    if state.get("bit_generator") not in kinds:
+        raise ValueError(f"the file holds a random generator of the unknown kind {state.get('bit_generator')!r}.")
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _decode_model(node: dict[str, Any], models: dict[str, Any], unused: set[str]) -> Any:
+    name = node["$model"]
+    if name not in models:
+        kind = node["fingerprint"].partition(":")[0]
+        raise ValueError(f"the file was saved without its model, a {kind}; hand it over: load(path, {name}=model).")
+    if fingerprint(models[name]) != node["fingerprint"]:
+        raise ValueError(
+            f"{name} is not the model this state was saved with; give the same fitted model, or fit anew on a "
+            "holdout of the new one."
+        )
+    unused.discard(name)
+    return models[name]
+
+
+def _resolve(name: str) -> type[Component]:
+    if name not in _REGISTRY and name.startswith("baserate."):
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name.rpartition(".")[0])
+    if name not in _REGISTRY:
+        raise ValueError(f"the file holds a {name}, which is not known here; import the module that defines it first.")
+    return _REGISTRY[name]

@@ -1,0 +1,215 @@
+"""FLH-FTL: follow the leading history over running averages (Algorithm "FLH-FTL" of the paper)."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.compiled import compiled
+from baserate.protocols import Evidence, FloatArray
+from baserate.trackers._base import BaseTracker
+from baserate.validation import check_option, check_real, check_vector
+
+_BLOCK = 128  # experts at a time: their sums stay in the fastest cache between judging and playing
+_TINY = 1e-200  # a total weight below this has lost digits to underflow
+
+
+@compiled
+def _judge_and_play(
+    sums: FloatArray, log_weights: FloatArray, t: int, z: FloatArray, rate: float, by_window: bool
+) -> tuple[float, FloatArray]:
+    """Lines 6 and 5 for the experts that have seen something; return their total weight and weighted next predictions.
+
+    ``sums[c, j]`` is the sum of class c over the first ``j`` sightings, so that expert ``j`` (the mean of all but the
+    first ``j``) is ``(sums[:, t] - sums[:, j]) / (t - j)``. One pass: by the time an expert is judged on `z`, its next
+    prediction, which takes `z` in, can be played.
+    """
+    k = len(z)
+    played = np.zeros(k)
+    total = 0.0
+    weights, scale = np.empty(_BLOCK), np.empty(_BLOCK)
+    shift = 1 if by_window else 0  # a window's weight stays with its length, so it moves on to the next start
+    for start in range(0, t, _BLOCK):
+        n = min(_BLOCK, t - start)
+        logs = log_weights[start : start + n]
+        for j in range(n):
+            weights[j] = 0.0
+            scale[j] = 1.0 / (t - start - j)
+        for c in range(k):
+            now, z_c, past = sums[c, t], z[c], sums[c, start : start + n]
+            for j in range(n):
+                miss = (now - past[j]) * scale[j] - z_c
+                weights[j] += miss * miss
+        if by_window and start == 0:
+            weights[0] = 0.0  # the longest window is not judged
+        for j in range(n):
+            logs[j] -= rate * weights[j]
+            weights[j] = np.exp(logs[j])
+            total += weights[j]
+            weights[j] /= t + 1 - shift - start - j
+        for c in range(k):
+            later, past = sums[c, t + 1], sums[c, start + shift : start + shift + n]
+            part = 0.0
+            for j in range(n):
+                part += weights[j] * (later - past[j])
+            played[c] += part
+    return total, played
+
+
+@compiled
+def _round(
+    sums: FloatArray, log_weights: FloatArray, t: int, z: FloatArray, birth: FloatArray, rate: float, by_window: bool
+) -> FloatArray:
+    """Take in sighting number ``t + 1``, in place; return the next prediction.
+
+    Before: the sums of 0..t sightings, and the logarithms of the experts' weights, which sum to at most one.
+    """
+    k = len(z)
+    for c in range(k):
+        sums[c, t + 1] = sums[c, t] + z[c]
+    n = t  # how many experts there are
+    if not by_window:
+        # The expert born this round has seen nothing, and predicted its birth value.
+        loss = 0.0
+        for c in range(k):
+            loss += (birth[c] - z[c]) ** 2
+        log_weights[t] -= rate * loss
+        n = t + 1
+
+    total, played = _judge_and_play(sums, log_weights, t, z, rate, by_window)
+    if not by_window:
+        total += np.exp(log_weights[t])
+    if n > 0 and total < _TINY:
+        # Every expert was far off: scale the weights up, and play again without judging again.
+        log_weights[:n] -= log_weights[:n].max()
+        total, played = _judge_and_play(sums, log_weights, t, z, 0.0, by_window)
+        if not by_window:
+            total += np.exp(log_weights[t])
+    if not by_window:
+        for c in range(k):
+            played[c] += np.exp(log_weights[t]) * z[c]
+
+    # Line 7: the newborn (without a sighting, or the longest window) gets 1/(n + 1), the others share the rest.
+    keep = n / (n + 1.0)
+    log_keep = np.log(keep / total) if n > 0 else 0.0
+    for j in range(n - 1, -1, -1):
+        log_weights[j + 1 if by_window else j] = log_weights[j] + log_keep
+    log_weights[0 if by_window else n] = np.log(1.0 - keep)
+    for c in range(k):
+        newborn = sums[c, t + 1] / (t + 1) if by_window else birth[c]
+        played[c] = (1.0 - keep) * newborn + (keep / total * played[c] if n > 0 else 0.0)
+    return played
+
+
+class FLHFTL(BaseTracker):
+    """Averages from every start, weighted by how well each has predicted.
+
+    Expert ``j`` is the mean of the sightings since round ``j``; experts are combined by exponential weights on their
+    squared error. Without knowing how much the truth drifts, its total squared error is of the optimal order
+    T^(1/3) V^(2/3). Exact: O(t k) time in round t, O(t k) memory.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes k, at least 2.
+    experts : {"start", "window"}
+        ``"start"`` is the algorithm of the paper: a weight belongs to a starting time, and each round's newborn expert
+        predicts `prior`. ``"window"`` is the variant behind the paper's printed numbers: a weight belongs to a window
+        length (the mean of the last i sightings), the longest window is not judged, and the newborn is the next longer
+        one. It reacts faster, and has no proof.
+    learning_rate : float or {"theory", "simplex"}, optional
+        Default 1/k, the rate of the paper's experiments. ``"theory"`` is the rate of its theorem: sigma_min^2 / (8k)
+        inside an unsupervised adapter, with sigma_min the smallest singular value of the confusion matrix; 1 / (8k)
+        elsewhere. ``"simplex"`` is 1/4, for which the theorem holds when sightings stay on the simplex.
+    prior : (k,) array, optional
+        What is predicted before the first sighting, and by each newborn expert. Default: the source marginal inside an
+        adapter, else uniform. (The paper's text has the zero vector, which is not a class mix: `restart` accepts it.)
+
+    Examples
+    --------
+    >>> tracker = FLHFTL(2)
+    >>> for z in 20 * [[1.0, 0.0]] + 20 * [[0.0, 1.0]]:
+    ...     tracker.update(z)
+    >>> tracker.predict().round(2)
+    array([0.02, 0.98])
+
+    References
+    ----------
+    Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm
+    "FLH-FTL" of the appendix; Hazan and Seshadhri, "Adaptive Algorithms for Online Decision Problems", 2007.
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        *,
+        experts: Literal["start", "window"] = "start",
+        learning_rate: float | Literal["theory", "simplex"] | None = None,
+        prior: ArrayLike | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.experts = experts
+        self.learning_rate = learning_rate
+        self.prior = prior
+        self._begin()
+
+    def _begin(self) -> None:
+        check_option(self.experts, "experts", ["start", "window"])
+        if isinstance(self.learning_rate, str):
+            check_option(self.learning_rate, "learning_rate", ["theory", "simplex"])
+        elif self.learning_rate is not None:
+            check_real(self.learning_rate, "learning_rate", 0.0, np.inf, closed=False)
+        self._sigma_min = 1.0
+        super()._begin()
+
+    def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
+        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`."""
+        super().bind(prior=prior, sigma_min=sigma_min)
+        self._sigma_min = 1.0 if sigma_min is None else sigma_min
+
+    @property
+    def rate_(self) -> float:
+        """The learning rate in use."""
+        if self.learning_rate == "theory":  # Line 2
+            return self._sigma_min**2 / (8 * self.n_classes)
+        if self.learning_rate == "simplex":
+            return 0.25
+        return 1.0 / self.n_classes if self.learning_rate is None else float(self.learning_rate)
+
+    def restart(self, birth: ArrayLike) -> None:
+        """Forget every sighting, and predict `birth` until the next one."""
+        self._birth = np.array(check_vector(birth, self.n_classes, "birth"))
+        self._t = 0
+        self._sums = np.zeros((self.n_classes, 16))
+        self._log_weights = np.zeros(16)  # Line 3
+        self._played = self._birth
+
+    def predict(self) -> FloatArray:
+        """The tracked vector, as of the last sighting."""
+        return self._played.copy()
+
+    def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
+        if self._t + 2 > len(self._log_weights):
+            self._resize(2 * (self._t + 2))
+        by_window = self.experts == "window"
+        self._played = _round(self._sums, self._log_weights, self._t, z, self._birth, self.rate_, by_window)
+        self._t += 1
+
+    def _resize(self, capacity: int) -> None:
+        used = self._t + 1
+        sums, log_weights = np.zeros((self.n_classes, capacity)), np.zeros(capacity)
+        sums[:, :used], log_weights[:used] = self._sums[:, :used], self._log_weights[:used]
+        self._sums, self._log_weights = sums, log_weights
+
+    def get_state(self) -> dict[str, Any]:
+        used = self._t + 1
+        return {**super().get_state(), "_sums": self._sums[:, :used], "_log_weights": self._log_weights[:used]}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        self._resize(2 * (self._t + 2))
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(n_classes=3), cls(n_classes=3, experts="window", learning_rate="simplex")]

@@ -1,0 +1,241 @@
+"""The one place that checks input.
+
+Each function returns what it was given in the form the library works with, or raises a ValueError or TypeError that
+names the argument, says what is wrong with it and what to do. None of them changes what it was given.
+"""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
+
+from baserate.compiled import compiled
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+
+SUM_TOLERANCE = 1e-3
+"""How far a row of probabilities may be from summing to one: room for float32 and for files with few digits."""
+
+_HUGE = 1e100  # sightings beyond this are a bug upstream, and their squares would overflow
+_FLOAT64 = np.dtype(np.float64)
+
+
+@compiled
+def _first_bad_row(proba: FloatArray, tolerance: float) -> int:
+    """Index of the first row that is not a probability vector, or -1."""
+    n, k = proba.shape
+    for i in range(n):
+        total = 0.0
+        low = 0.0
+        for c in range(k):
+            total += proba[i, c]
+            low = min(low, proba[i, c])
+        # A NaN or an infinity reaches the total, and then fails the comparison.
+        if not (abs(total - 1.0) <= tolerance and low >= 0.0):
+            return i
+    return -1
+
+
+@compiled
+def _first_wild_entry(vector: FloatArray) -> int:
+    """Index of the first entry that is NaN, infinite or absurdly large, or -1."""
+    for c in range(len(vector)):
+        if not abs(vector[c]) <= _HUGE:
+            return c
+    return -1
+
+
+def _as_float_array(value: ArrayLike, name: str, ndim: int) -> FloatArray:
+    """A C-ordered float64 array of `ndim` dimensions; the value itself where it is one already."""
+    if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
+        return value
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{name} is not a rectangular array of numbers ({error}); give every row the same length."
+        ) from error
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise TypeError(
+                f"{name} holds something that is not a number ({error}); give an array of numbers."
+            ) from error
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}; give an array of real numbers.")
+    if array.ndim != ndim:
+        wanted = {1: "one dimension", 2: "two dimensions (samples, classes)"}[ndim]
+        advice = " For a single sample, give a list with one row." if ndim == 2 and array.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {array.shape}; expected {wanted}.{advice}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def check_proba(proba: ArrayLike, n_classes: int | None = None, name: str = "proba") -> FloatArray:
+    """Check a batch of class probabilities, one row per sample. An empty batch is fine."""
+    array = _as_float_array(proba, name, 2)
+    k = array.shape[1]
+    if k != n_classes:
+        if n_classes is not None:
+            raise ValueError(
+                f"{name} has {k} columns; expected {n_classes}, one per class, in the order used for fitting."
+            )
+        if k < 2:
+            raise ValueError(
+                f"{name} has {k} column(s); expected at least 2 classes. For a binary model give both columns."
+            )
+    bad = _first_bad_row(array, SUM_TOLERANCE)
+    if bad >= 0:
+        raise ValueError(_describe_bad_row(array[bad], bad, name))
+    return array
+
+
+def _describe_bad_row(row: FloatArray, i: int, name: str) -> str:
+    where = f"{name} row {i}"
+    if np.isnan(row).any():
+        return f"{where} holds NaN in column {int(np.isnan(row).argmax())}; drop the sample or fix the model."
+    if np.isinf(row).any():
+        return f"{where} holds an infinity in column {int(np.isinf(row).argmax())}; drop the sample or fix the model."
+    if (row < 0).any():
+        c = int(row.argmin())
+        return (
+            f"{where} holds the negative value {row[c]:.6g} in column {c}; give probabilities (the softmax of logits)."
+        )
+    return f"{where} sums to {row.sum():.6g}; expected 1. Normalise the rows, or take the softmax of logits."
+
+
+def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", *, missing: bool = False) -> IntArray:
+    """Check labels: class indices 0..k-1. With `missing`, -1 or NaN marks a sample whose label is not known."""
+    array = np.asarray(y)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; expected one label per sample, in one dimension.")
+    if len(array) != n_samples:
+        raise ValueError(f"{name} has {len(array)} labels; expected {n_samples}, one per sample.")
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise TypeError(_labels_advice(name, f"holds {_first_non_number(array)!r}")) from error
+    if array.dtype.kind not in "fiub":
+        raise TypeError(_labels_advice(name, f"has dtype {array.dtype}"))
+    if array.dtype.kind == "f":
+        if missing:
+            array = np.where(np.isnan(array), UNLABELLED, array)
+        if not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} holds NaN or an infinity at sample {int((~np.isfinite(array)).argmax())}; every label must "
+                "be known here."
+            )
+        if (array != np.floor(array)).any():
+            raise ValueError(_labels_advice(name, f"holds {array[int((array != np.floor(array)).argmax())]:.6g}"))
+    outside = (array < (UNLABELLED if missing else 0)) | (array >= n_classes)
+    if outside.any():
+        raise ValueError(_labels_advice(name, f"holds the unknown label {array[int(outside.argmax())]:.6g}", n_classes))
+    return array.astype(np.int64)
+
+
+def _first_non_number(values: NDArray[Any]) -> object:
+    return next((v for v in values if not isinstance(v, Real)), values[0])
+
+
+def _labels_advice(name: str, problem: str, n_classes: int | None = None) -> str:
+    span = "0..k-1" if n_classes is None else f"0..{n_classes - 1}"
+    return f"{name} {problem}; expected class indices {span} (the column of each class in proba)."
+
+
+def check_all_classes_present(y: IntArray, n_classes: int, name: str = "y") -> None:
+    """Check that a holdout has at least one sample of every class."""
+    missing = np.flatnonzero(np.bincount(y, minlength=n_classes) == 0)
+    if len(missing):
+        shown = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        raise ValueError(
+            f"{name} has no sample of class {shown}; the holdout needs every class. Add samples, or drop the column."
+        )
+
+
+def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
+    """Check a vector with one finite number per class; it may leave the simplex."""
+    array = _as_float_array(z, name, 1)
+    if len(array) != n_classes:
+        raise ValueError(f"{name} has {len(array)} entries; expected {n_classes}, one per class.")
+    bad = _first_wild_entry(array)
+    if bad >= 0:
+        raise ValueError(f"{name} holds {array[bad]:.6g} at class {bad}; give finite numbers below {_HUGE:g} in size.")
+    return array
+
+
+def check_prior(
+    q: ArrayLike, n_classes: int | None = None, name: str = "prior", *, positive: bool = False
+) -> FloatArray:
+    """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
+    array = _as_float_array(q, name, 1)
+    array = np.array(check_proba(array[np.newaxis], n_classes, name)[0])
+    if positive and (array == 0).any():
+        raise ValueError(
+            f"{name} gives class {int((array == 0).argmax())} no mass; the source needs every class. Drop the class, "
+            "or give it its share."
+        )
+    return array
+
+
+def check_path(path: ArrayLike, n_classes: int | None = None, name: str = "path") -> FloatArray:
+    """Check a path of class mixes: one row per round, at least one round."""
+    array = check_proba(path, n_classes, name)
+    if len(array) == 0:
+        raise ValueError(f"{name} has no rounds; give at least one row.")
+    return array
+
+
+def check_integer(value: object, name: str, minimum: int) -> int:
+    """Check a whole number of at least `minimum`."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}; give a whole number of at least {minimum}.")
+    if int(value) < minimum:
+        raise ValueError(f"{name} is {value}; give a whole number of at least {minimum}.")
+    return int(value)
+
+
+def check_real(value: object, name: str, low: float, high: float, *, closed: bool = True) -> float:
+    """Check a number between `low` and `high`, bounds included if `closed`."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}; give a number.")
+    number = float(value)
+    if not (low <= number <= high if closed else low < number < high):
+        word = "from" if closed else "strictly between"
+        raise ValueError(
+            f"{name} is {number:.6g}; give a number {word} {low:.6g} {'to' if closed else 'and'} {high:.6g}."
+        )
+    return number
+
+
+def check_option(value: object, name: str, options: Iterable[object]) -> None:
+    """Check that a value is one of a few."""
+    choices = list(options)
+    if not any(value is option or (isinstance(value, str) and value == option) for option in choices):
+        raise ValueError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
+
+
+def check_rng(rng: object, name: str = "rng") -> np.random.Generator:
+    """A `numpy.random.Generator` from a seed, a generator (used as it is) or None (fresh entropy)."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or (isinstance(rng, Integral) and not isinstance(rng, bool) and int(rng) >= 0):
+        return np.random.default_rng(None if rng is None else int(rng))
+    raise TypeError(
+        f"{name} is {rng!r}; give a seed (a whole number of at least 0), a numpy.random.Generator, or None."
+    )
+
+
+def check_has_methods(value: object, name: str, protocol: type, methods: str) -> None:
+    """Check that an object follows a protocol."""
+    if isinstance(value, type) or not isinstance(value, protocol):
+        kind = f"the class {value.__name__}, not an instance" if isinstance(value, type) else repr(value)
+        raise TypeError(f"{name} is {kind}; expected an object with {methods}.")
+
+
+def check_fitted(estimator: object, attribute: str) -> None:
+    """Check that `fit` has been called."""
+    if not hasattr(estimator, attribute):
+        raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet; call fit on the holdout first.")
