@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from baserate._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from baserate.adapters import RegressAndReweight
     from baserate.bank import Bank
-    from baserate.evaluate import evaluate
+    from baserate.evaluation import evaluate
     from baserate.state import load, save
-
-__version__ = "0.1.0"
 
 __all__ = ["Bank", "RegressAndReweight", "evaluate", "load", "save"]
 
@@ -17,7 +17,7 @@ __all__ = ["Bank", "RegressAndReweight", "evaluate", "load", "save"]
 _HOME = {
     "Bank": "baserate.bank",
     "RegressAndReweight": "baserate.adapters",
-    "evaluate": "baserate.evaluate",
+    "evaluate": "baserate.evaluation",
     "load": "baserate.state",
     "save": "baserate.state",
 }
@@ -26,9 +26,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'baserate' has no attribute {name!r}")
-    # Stored, because importing baserate.evaluate also puts the *module* under this name.
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
+    return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

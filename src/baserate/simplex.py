@@ -10,6 +10,8 @@ from baserate.protocols import FloatArray, IntArray
 
 # Below this a row's total has lost digits to underflow, and is computed again in the log domain.
 _TINY = 1e-290
+# How far a class mix may be from summing to one and still be one.
+_ROUNDING = 1e-13
 
 
 def normalise(v: FloatArray) -> FloatArray:
@@ -50,6 +52,13 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     m, k = v.shape
     out = np.empty((m, k))
     for row in range(m):
+        total, inside = 0.0, True
+        for c in range(k):
+            total += v[row, c]
+            inside = inside and lower[c] <= v[row, c] <= upper[c]
+        if inside and abs(total - 1.0) <= _ROUNDING:
+            out[row] = v[row]  # already there: not a bit is changed
+            continue
         corners = np.empty(2 * k)
         for c in range(k):
             corners[c] = v[row, c] - upper[c]
@@ -67,17 +76,17 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
             else:
                 high = middle
         # Between two neighbouring corners the same classes are free, the others rest on a bound.
-        inside = 0.5 * (corners[low] + corners[high])
+        between = 0.5 * (corners[low] + corners[high])
         fixed, free_total, free = 0.0, 0.0, 0
         for c in range(k):
-            if v[row, c] - inside >= upper[c]:
+            if v[row, c] - between >= upper[c]:
                 fixed += upper[c]
-            elif v[row, c] - inside <= lower[c]:
+            elif v[row, c] - between <= lower[c]:
                 fixed += lower[c]
             else:
                 free_total += v[row, c]
                 free += 1
-        tau = (fixed + free_total - 1.0) / free if free > 0 else inside
+        tau = (fixed + free_total - 1.0) / free if free > 0 else between
         for c in range(k):
             out[row, c] = min(max(v[row, c] - tau, lower[c]), upper[c])
     return out

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,11 +19,17 @@ import joblib  # type: ignore[import-untyped]
 import numpy as np
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 
+from baserate._version import __version__
+
 SCHEMA = 1
 """Version of the file format. A reader knows every schema up to its own."""
 
 _REGISTRY: dict[str, type["Component"]] = {}
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
+
+
+class _UnreadableError(ValueError):
+    """The file is whole, but cannot be used here; says why."""
 
 
 class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -75,8 +80,12 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     >>> baserate.load(file).predict()
     array([0.25, 0.75])
     """
+    write_atomically(path, dumps(obj))
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all: beside its place, then moved into it."""
     target = Path(path)
-    data = dumps(obj)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save into; make it first.")
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -116,8 +125,6 @@ def dumps(obj: Any) -> bytes:
             f"cannot save a {type(obj).__name__}; expected an object of baserate, or of a subclass of "
             "baserate.state.Component."
         )
-    from baserate import __version__
-
     arrays: list[np.ndarray[Any, Any]] = []
     manifest = {
         "format": "baserate",
@@ -137,30 +144,30 @@ def dumps(obj: Any) -> bytes:
 
 def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
     """The object that `dumps` made bytes of."""
+    unused = set(models)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = set(archive.namelist())
-            if "manifest.json" not in names:
-                raise ValueError(f"{name} is not a baserate state file (it has no manifest).")
+            if "manifest.json" not in archive.namelist():
+                raise _UnreadableError("is not a baserate state file (it has no manifest)")
             manifest = json.loads(archive.read("manifest.json"))
             if not isinstance(manifest, dict) or manifest.get("format") != "baserate":
-                raise ValueError(f"{name} is not a baserate state file (its manifest is of another format).")
+                raise _UnreadableError("is not a baserate state file (its manifest is of another format)")
             schema = manifest.get("schema")
             if not isinstance(schema, int) or schema > SCHEMA:
-                raise ValueError(
-                    f"{name} has schema {schema}, written by baserate {manifest.get('version')}; this version reads "
-                    f"up to {SCHEMA}. Upgrade baserate."
+                raise _UnreadableError(
+                    f"has schema {schema}, written by baserate {manifest.get('version')}; this version reads up "
+                    f"to {SCHEMA}. Upgrade baserate"
                 )
-            arrays = [
-                np.lib.format.read_array(io.BytesIO(archive.read(f"{i}.npy")), allow_pickle=False)
-                for i in range(len(names) - 1)
-            ]
-    except (zipfile.BadZipFile, EOFError, KeyError, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+            members = [archive.read(f"{i}.npy") for i in range(len(archive.namelist()) - 1)]
+        arrays = [np.lib.format.read_array(io.BytesIO(member), allow_pickle=False) for member in members]
+        obj = _decode(manifest["object"], arrays, models, unused)
+    except _UnreadableError as error:
+        raise ValueError(f"{name} {error}.") from error
+    except Exception as error:  # a damaged file can trip any part of the reader
         raise ValueError(f"{name} is not a baserate state file, or is truncated or damaged ({error}).") from error
-    unused = set(models)
-    obj = _decode(manifest["object"], arrays, models, unused)
     if unused:
-        raise ValueError(f"{name} was saved without a model for {', '.join(sorted(unused))}; leave that argument out.")
+        named = ", ".join(sorted(unused))
+        raise ValueError(f"{name} was saved without a model for {named}; leave that argument out.")
     return obj
 
 
@@ -180,10 +187,6 @@ def _is_registered(value: object) -> bool:
 
 
 def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int | float):
-        return value  # JSON writes the shortest text that reads back as the same float; NaN and infinities too
     if isinstance(value, np.generic | np.ndarray):
         if value.dtype.kind not in "fiubU":
             raise TypeError(f"cannot save {where}: arrays of dtype {value.dtype} are not plain data.")
@@ -191,6 +194,8 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
             np.ascontiguousarray(value) if isinstance(value, np.ndarray) and value.ndim else np.asarray(value)
         )
         return {"$array": len(arrays) - 1, "scalar": isinstance(value, np.generic)}
+    if value is None or isinstance(value, bool | str | int | float):
+        return value  # JSON writes the shortest text that reads back as the same float; NaN and infinities too
     if isinstance(value, list | tuple):
         items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"$tuple": items}
@@ -233,7 +238,7 @@ def _decode(node: Any, arrays: list[np.ndarray[Any, Any]], models: dict[str, Any
 def _decode_generator(state: dict[str, Any]) -> np.random.Generator:
     kinds = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
     if state.get("bit_generator") not in kinds:
-        raise ValueError(f"the file holds a random generator of the unknown kind {state.get('bit_generator')!r}.")
+        raise _UnreadableError(f"holds a random generator of the unknown kind {state.get('bit_generator')!r}")
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = state
     return np.random.Generator(bits)
@@ -243,11 +248,11 @@ def _decode_model(node: dict[str, Any], models: dict[str, Any], unused: set[str]
     name = node["$model"]
     if name not in models:
         kind = node["fingerprint"].partition(":")[0]
-        raise ValueError(f"the file was saved without its model, a {kind}; hand it over: load(path, {name}=model).")
+        raise _UnreadableError(f"was saved without its model, a {kind}; hand it over: load(path, {name}=model)")
     if fingerprint(models[name]) != node["fingerprint"]:
-        raise ValueError(
-            f"{name} is not the model this state was saved with; give the same fitted model, or fit anew on a "
-            "holdout of the new one."
+        raise _UnreadableError(
+            f"was saved with another model than this {name}; give the same fitted model, or fit anew on a holdout of "
+            "the new one"
         )
     unused.discard(name)
     return models[name]
@@ -258,5 +263,5 @@ def _resolve(name: str) -> type[Component]:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name.rpartition(".")[0])
     if name not in _REGISTRY:
-        raise ValueError(f"the file holds a {name}, which is not known here; import the module that defines it first.")
+        raise _UnreadableError(f"holds a {name}, which is not known here; import the module that defines it first")
     return _REGISTRY[name]

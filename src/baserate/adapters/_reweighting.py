@@ -22,7 +22,8 @@ from baserate.validation import (
 class ReweightingAdapter(Component):
     """An adapter that multiplies the model's probabilities by ``prior_ / source_prior_`` and normalises.
 
-    A subclass says what the prior is (`_current_prior`) and what a batch does to it (`_observe`).
+    A subclass says what the prior is (`_current_prior`) and what a batch does to it (`_observe`). `rounds_` counts the
+    rounds taken in.
     """
 
     input_kind = "proba"
@@ -51,6 +52,7 @@ class ReweightingAdapter(Component):
 
     def _start(self) -> None:
         """Begin a new stream."""
+        self.rounds_ = 0
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
@@ -120,15 +122,19 @@ class ReweightingAdapter(Component):
             Labels where they are known, -1 or NaN where not.
         """
         checked = self._check(proba)
-        self._observe(checked, self._check_labels(y, checked))
+        self._advance(checked, self._check_labels(y, checked))
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
         """Predict a batch, then take it in; return what was used."""
         checked = self._check(proba)
         labels = self._check_labels(y, checked)
         step = Step(self._predict(checked), self._current_prior().copy(), self._flags())
-        self._observe(checked, labels)
+        self._advance(checked, labels)
         return step
+
+    def _advance(self, proba: FloatArray, labels: IntArray | None) -> None:
+        self._observe(proba, labels)
+        self.rounds_ += 1
 
     def _check(self, proba: ArrayLike) -> FloatArray:
         check_fitted(self, "source_prior_")

@@ -43,20 +43,16 @@ class Oracle(ReweightingAdapter):
         self._path = check_path(self.priors, len(source_prior), "priors")
         self.calibrator_, self.source_prior_ = calibrator, source_prior
 
-    def _start(self) -> None:
-        self._round = 0
-
     def _current_prior(self) -> FloatArray:
-        if self._round >= len(self._path):
+        if self.rounds_ >= len(self._path):
             raise ValueError(
                 f"priors has {len(self._path)} rounds, and all of them are over; give a longer path, or call reset."
             )
-        prior: FloatArray = self._path[self._round]
+        prior: FloatArray = self._path[self.rounds_]
         return prior
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         self._current_prior()  # one round beyond the end is an error here, too
-        self._round += 1
 
     @classmethod
     def examples(cls) -> list[Self]:

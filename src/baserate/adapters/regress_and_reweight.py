@@ -22,7 +22,7 @@ from baserate.protocols import (
     Tracker,
 )
 from baserate.simplex import log_ratio, project, reweight
-from baserate.trackers import FLHFTL
+from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
 from baserate.validation import check_fitted, check_has_methods, check_prior, check_real, check_vector
 
 
@@ -183,7 +183,7 @@ class RegressAndReweight(ReweightingAdapter):
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def _start(self) -> None:
-        self.rounds_ = 0
+        super()._start()
         self.tracker_.reset()
         self._refresh()
 
@@ -220,11 +220,11 @@ class RegressAndReweight(ReweightingAdapter):
         checked = self._check(proba)
         labels = self._check_labels(y, checked)
         if self.transductive and labels is None:
-            self._observe(checked, None)  # the look ahead is the update
+            self._advance(checked, None)  # the look ahead is the update
             return Step(self._predict(checked), self._prior.copy(), self._flags())
         then = self._ahead(checked)
         step = Step(then._predict(checked), then._prior.copy(), self._flags())
-        self._observe(checked, labels)
+        self._advance(checked, labels)
         return step
 
     def _ahead(self, proba: FloatArray) -> Self:
@@ -253,7 +253,6 @@ class RegressAndReweight(ReweightingAdapter):
             z = self.sightings(proba, labels, starts)[0]
             self.tracker_.update(z, Evidence(proba, self.source_prior_, labels, starts))  # Alg. 1, line 5
             self._refresh()
-        self.rounds_ += 1
 
     def _refresh(self) -> None:
         self._prior: FloatArray = self.project(self.tracker_.predict()[np.newaxis])[0]
@@ -287,3 +286,12 @@ class RegressAndReweight(ReweightingAdapter):
             groups: FloatArray = self.marginals_.estimate_groups(proba, starts)
             return groups
         return np.array([self.marginals_.estimate(proba[a:b]) for a, b in itertools.pairwise(starts)])
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [
+            cls(),
+            cls(FollowTheHistory(3), BBSE(clip=False), floor=0.01, bounds=(0.0, [0.9, 0.9, 0.8])),
+            cls(FollowTheFixedWindow(3, window=5), transductive=True, source_prior=[0.2, 0.3, 0.5]),
+            cls(enabled=False),
+        ]

@@ -140,6 +140,10 @@ class BBSE(Component):
         """The class mixes of several batches at once; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
         return _sightings(proba, starts, self._inverse_t, not self.soft, self.clip)
 
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(soft=False, clip=False), cls(joint=True)]
+
     def _warn_if_confused(self, sigma_min: float, direction: FloatArray) -> None:
         if sigma_min >= _NEARLY_SINGULAR:
             return

@@ -51,8 +51,10 @@ def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -
         if np.isnan(array).any():
             raise ValueError(f"{name} holds NaN; give the mean loss of every class in every round.")
     # A class that is absent costs nothing, even where its loss is infinite.
-    rounds = np.where(q > 0, q * (played - best), 0.0).sum(axis=1)
-    return np.cumsum(rounds)
+    present = q > 0
+    lost = np.zeros_like(q)
+    lost[present] = q[present] * (played[present] - best[present])
+    return np.cumsum(lost.sum(axis=1))
 
 
 def reweighting_losses(

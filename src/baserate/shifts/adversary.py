@@ -3,11 +3,11 @@
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.state import Component
-from baserate.validation import check_integer, check_real, check_rng
+from baserate.shifts._base import BaseShift
+from baserate.validation import check_real
 
 
-class Adversary(Component):
+class Adversary(BaseShift):
     """Tosses a coin at the start of each block, and moves two classes by just too little to be seen in time.
 
     Blocks have ``(T / V)^(2/3)`` rounds (rounded up); in each, the share of class 1 among classes 0 and 1 is 1/2 +
@@ -34,16 +34,13 @@ class Adversary(Component):
     def __init__(self, *, variation: float = 1.0) -> None:
         self.variation = variation
 
-    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
-        """The class mix of each round, (n_rounds, n_classes)."""
-        check_integer(n_rounds, "n_rounds", 1)
-        check_integer(n_classes, "n_classes", 2)
+    def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         variation = check_real(self.variation, "variation", 0.0, n_rounds / 8)
         if variation == 0:
             return np.full((n_rounds, n_classes), 1 / n_classes)
         block = min(int(np.ceil((n_rounds / variation) ** (2 / 3))), n_rounds)
         delta = min(variation * block / (2 * n_rounds), 0.25)
-        signs = check_rng(rng).choice([-1.0, 1.0], size=-(-n_rounds // block))
+        signs = rng.choice([-1.0, 1.0], size=-(-n_rounds // block))
         share = 0.5 + delta * np.repeat(signs, block)[:n_rounds]
         path = np.full((n_rounds, n_classes), 1 / n_classes)
         path[:, 0] = 2 / n_classes * (1 - share)

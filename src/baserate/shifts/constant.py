@@ -4,11 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.state import Component
-from baserate.validation import check_integer, check_prior
+from baserate.shifts._base import BaseShift, mix_or_uniform
 
 
-class Constant(Component):
+class Constant(BaseShift):
     """The same class mix in every round.
 
     Parameters
@@ -26,9 +25,5 @@ class Constant(Component):
     def __init__(self, q: ArrayLike | None = None) -> None:
         self.q = q
 
-    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
-        """The class mix of each round, (n_rounds, n_classes); nothing about it is random."""
-        check_integer(n_rounds, "n_rounds", 1)
-        check_integer(n_classes, "n_classes", 2)
-        q = np.full(n_classes, 1 / n_classes) if self.q is None else check_prior(self.q, n_classes, "q")
-        return np.tile(q, (n_rounds, 1))
+    def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        return np.tile(mix_or_uniform(self.q, n_classes, "q"), (n_rounds, 1))

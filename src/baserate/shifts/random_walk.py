@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
+from baserate.shifts._base import BaseShift, mix_or_uniform
 from baserate.simplex import project
-from baserate.state import Component
-from baserate.validation import check_integer, check_prior, check_real, check_rng
+from baserate.validation import check_real
 
 
-class RandomWalk(Component):
+class RandomWalk(BaseShift):
     """A Gaussian random walk, projected back onto the simplex after every step.
 
     Parameters
@@ -31,15 +31,11 @@ class RandomWalk(Component):
         self.scale = scale
         self.start = start
 
-    def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
-        """The class mix of each round, (n_rounds, n_classes)."""
-        check_integer(n_rounds, "n_rounds", 1)
-        check_integer(n_classes, "n_classes", 2)
+    def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         scale = check_real(self.scale, "scale", 0.0, np.inf)
-        q = np.full(n_classes, 1 / n_classes) if self.start is None else check_prior(self.start, n_classes, "start")
-        steps = scale * check_rng(rng).standard_normal((n_rounds, n_classes))
+        steps = scale * rng.standard_normal((n_rounds, n_classes))
         path = np.empty((n_rounds, n_classes))
-        path[0] = q
+        path[0] = mix_or_uniform(self.start, n_classes, "start")
         lower, upper = np.zeros(n_classes), np.ones(n_classes)
         for t in range(1, n_rounds):
             path[t] = project((path[t - 1] + steps[t])[np.newaxis], lower, upper)[0]

@@ -64,15 +64,14 @@ def sample_stream(
     labels = check_labels(y, len(pool), pool.shape[1])
     check_integer(batch_size, "batch_size", 1)
     generator = check_rng(rng)
+    if isinstance(shift, type) or not (isinstance(shift, Shift) or np.ndim(shift) == 2):
+        wanted = "path(n_rounds, n_classes, rng), or an array of class mixes, one row per round"
+        check_has_methods(shift, "shift", Shift, wanted)
     if isinstance(shift, Shift):
         if n_rounds is None:
             raise ValueError("n_rounds is missing; a shift needs to know how long its path is.")
         path = shift.path(n_rounds, pool.shape[1], generator)
     else:
-        if isinstance(shift, type) or np.ndim(shift) != 2:
-            check_has_methods(
-                shift, "shift", Shift, "path(n_rounds, n_classes, rng), or an array of class mixes, one row per round"
-            )
         path = check_path(shift, pool.shape[1], "shift")[:n_rounds]
     if features is not None and len(features) != len(pool):
         raise ValueError(f"features has {len(features)} rows; expected {len(pool)}, one per sample of proba.")

@@ -1,4 +1,4 @@
-"""Paths that mix two constant class mixes with a coefficient that changes over time, as in the paper's experiments."""
+"""What all shifts share, and paths that mix two constant class mixes, as in the paper's experiments."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,14 +8,8 @@ from baserate.state import Component
 from baserate.validation import check_integer, check_prior, check_rng
 
 
-class MixtureShift(Component):
-    """``q_t = (1 - alpha_t) first + alpha_t second``; a subclass says what alpha is.
-
-    By default `first` is uniform and `second` is class 0 alone.
-    """
-
-    first: ArrayLike | None
-    second: ArrayLike | None
+class BaseShift(Component):
+    """A path of class mixes; a subclass implements `_path`."""
 
     def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
         """The class mix of each round.
@@ -33,13 +27,34 @@ class MixtureShift(Component):
         """
         check_integer(n_rounds, "n_rounds", 1)
         check_integer(n_classes, "n_classes", 2)
-        first = np.full(n_classes, 1 / n_classes) if self.first is None else check_prior(self.first, n_classes, "first")
+        return self._path(n_rounds, n_classes, check_rng(rng))
+
+    def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
+
+
+class MixtureShift(BaseShift):
+    """``q_t = (1 - alpha_t) first + alpha_t second``; a subclass says what alpha is.
+
+    By default `first` is uniform and `second` is class 0 alone.
+    """
+
+    first: ArrayLike | None
+    second: ArrayLike | None
+
+    def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        first = mix_or_uniform(self.first, n_classes, "first")
         second = np.eye(n_classes)[0] if self.second is None else check_prior(self.second, n_classes, "second")
-        alpha = self._alpha(n_rounds, check_rng(rng))[:, np.newaxis]
+        alpha = self._alpha(n_rounds, rng)[:, np.newaxis]
         return np.asarray((1 - alpha) * first + alpha * second)
 
     def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
         raise NotImplementedError
+
+
+def mix_or_uniform(q: ArrayLike | None, n_classes: int, name: str) -> FloatArray:
+    """A class mix as given, or the uniform one."""
+    return np.full(n_classes, 1 / n_classes) if q is None else check_prior(q, n_classes, name)
 
 
 def period(length: int | None, n_rounds: int) -> int:

@@ -1,0 +1,200 @@
+"""The experiment of ``baserate demo``: real digits, the paper's four shifts, every tracker there is."""
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+
+import baserate.trackers
+from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.datasets import digits
+from baserate.evaluation import Evaluation, evaluate
+from baserate.metrics import dynamic_regret, reweighting_losses
+from baserate.protocols import Adapter, FloatArray, IntArray, Tracker
+from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, sample_stream
+
+MOVING = 8
+"""The class whose share moves. Over many splits the model mistakes eights most often, 17 % of them, and zeros hardly
+ever, so that nobody could gain anything on a stream of zeros."""
+
+SHIFTS = (Monotone, Square, Sinusoidal, Bernoulli)
+BASE, ORACLE = "Base", "Oracle"
+_DESCRIPTIONS = {
+    BASE: "The model left alone.",
+    ORACLE: "Told the true class mix of every round, which nobody knows: about the best that re-weighting can do.",
+}
+_NAMES = {"FLHFTL": "FLH-FTL"}
+_MODES = {"FLHFTL": {"window": {"experts": "window"}}}  # modes that are methods of their own, beside the default
+
+
+class Problem(NamedTuple):
+    """A trained model, as its probabilities on a labelled holdout and on the labelled pool that streams come from."""
+
+    holdout_proba: FloatArray
+    holdout_y: IntArray
+    pool_proba: FloatArray
+    pool_y: IntArray
+    n_train: int
+    class_names: tuple[str, ...]
+    provenance: str
+
+    @property
+    def largest_batch(self) -> int:
+        """How many samples a round can have: a round may ask for one class alone."""
+        return int(np.bincount(self.pool_y).min())
+
+
+class Cell(NamedTuple):
+    """One method on one shift."""
+
+    shift: str
+    method: str
+    evaluation: Evaluation
+    regret: float
+
+
+class Demo(NamedTuple):
+    """The whole experiment: what was asked for, and what came out."""
+
+    n_rounds: int
+    batch_size: int
+    seed: int
+    problem: Problem
+    cells: list[Cell]
+
+
+def prepare(seed: int = 0) -> Problem:
+    """Train the model.
+
+    Few samples, so that it is wrong on about 8 % of an even mix; the regularisation is the one at which a temperature
+    fitted on the pool is about 1, that is, at which its probabilities need no calibration.
+    """
+    data = digits.load()
+    old_kind_of_seed = int(np.random.SeedSequence(seed).generate_state(1)[0])  # scikit-learn takes 32 bits
+    train_X, holdout_X, train_y, holdout_y = train_test_split(
+        data.source_X, data.source_y, train_size=200, stratify=data.source_y, random_state=old_kind_of_seed
+    )
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
+    return Problem(
+        model.predict_proba(holdout_X),
+        holdout_y,
+        model.predict_proba(data.target_X),
+        data.target_y,
+        len(train_y),
+        data.class_names,
+        data.provenance,
+    )
+
+
+def trackers(n_classes: int) -> dict[str, Tracker]:
+    """One instance of every exported tracker, and of its further modes, by display name."""
+    found: dict[str, Tracker] = {}
+    for name in baserate.trackers.__all__:
+        cls = getattr(baserate.trackers, name)
+        for mode, params in {"": {}, **_MODES.get(name, {})}.items():
+            tracker = cls.examples()[0]
+            # Set deeply, because a tracker that wraps another has the number of classes only there.
+            sizes = {key: n_classes for key in tracker.get_params() if key.split("__")[-1] == "n_classes"}
+            title = _NAMES.get(name, name) + (f" ({mode})" if mode else "")
+            found[title] = tracker.set_params(**sizes, **params)
+    return found
+
+
+def describe(method: str) -> str:
+    """What a method does; of a tracker, the first words of its docstring."""
+    if method in _DESCRIPTIONS:
+        return _DESCRIPTIONS[method]
+    classes = {_NAMES.get(name, name): getattr(baserate.trackers, name) for name in baserate.trackers.__all__}
+    name, _, mode = method.removesuffix(")").partition(" (")
+    summary = " ".join((inspect.getdoc(classes[name]) or "").partition("\n\n")[0].split())
+    return f"{summary} Here in its mode `{mode}`." if mode else summary
+
+
+def run(
+    problem: Problem,
+    n_rounds: int = 1000,
+    batch_size: int = 10,
+    seed: int = 0,
+    *,
+    track: Callable[[Sequence[tuple[str, str]]], Iterable[tuple[str, str]]] = iter,
+) -> Demo:
+    """Run every method on the same streams.
+
+    Parameters
+    ----------
+    problem : Problem
+        From `prepare`.
+    n_rounds, batch_size : int
+        Length of each stream, and samples a round (at most `Problem.largest_batch`).
+    seed : int
+        Of the paths and of the samples.
+    track : callable, optional
+        Wraps the sequence of (shift, method) to come, to show progress.
+    """
+    k = len(problem.class_names)
+    methods = {name: RegressAndReweight(tracker) for name, tracker in trackers(k).items()}
+    streams = {}
+    for shift, sequence in zip(SHIFTS, np.random.SeedSequence(seed).spawn(len(SHIFTS)), strict=True):
+        rng = np.random.default_rng(sequence)
+        path = shift(second=np.eye(k)[MOVING]).path(n_rounds, k, rng)
+        stream = sample_stream(problem.pool_proba, problem.pool_y, path, batch_size=batch_size, rng=rng)
+        streams[shift.__name__] = (path, list(stream))
+    cells = []
+    for shift_name, method in track([(shift, name) for shift in streams for name in (BASE, *methods, ORACLE)]):
+        path, batches = streams[shift_name]
+        adapter: Adapter = {BASE: Base(), **methods, ORACLE: Oracle(path)}[method]
+        adapter.fit(problem.holdout_proba, problem.holdout_y)
+        evaluation = evaluate(adapter, batches)
+        cells.append(Cell(shift_name, method, evaluation, _regret(evaluation.prior, path, problem)))
+    return Demo(n_rounds, batch_size, seed, problem, cells)
+
+
+def _regret(priors: FloatArray, path: FloatArray, problem: Problem) -> float:
+    """Regret of re-weighting to `priors` against re-weighting to the truth, over the whole pool."""
+    source = np.bincount(problem.holdout_y) / len(problem.holdout_y)
+    played, best = (reweighting_losses(q, problem.pool_proba, problem.pool_y, source) for q in (priors, path))
+    return float(dynamic_regret(played, best, path)[-1])
+
+
+def rows(demo: Demo) -> list[dict[str, Any]]:
+    """The results as tidy rows; `best` is the adaptive method with the fewest mistakes on a shift."""
+    found = []
+    for cell in demo.cells:
+        rivals = [c for c in demo.cells if c.shift == cell.shift and c.method not in (BASE, ORACLE)]
+        winner = min(rivals, key=lambda rival: (rival.evaluation.error_rate, rival.regret))
+        found.append(
+            {
+                "shift": cell.shift,
+                "method": cell.method,
+                "error": cell.evaluation.error_rate,
+                "mse": cell.evaluation.mse,
+                "mse_to_frequencies": cell.evaluation.mse_to_frequencies,
+                "dynamic_regret": cell.regret,
+                "best": cell is winner,
+            }
+        )
+    return found
+
+
+def conclusion(results: Sequence[dict[str, Any]]) -> str:
+    """What the rows mean, in plain words."""
+    by_method: dict[str, list[float]] = {}
+    for row in results:
+        by_method.setdefault(row["method"], []).append(row["error"])
+    error = {method: 100 * sum(errors) / len(errors) for method, errors in by_method.items()}
+    base, oracle = error.pop(BASE), error.pop(ORACLE)
+    best, worst = min(error, key=error.__getitem__), max(error, key=error.__getitem__)
+    text = f"Left alone, the model is wrong on {base:.1f} % of all samples; "
+    if error[best] < base:
+        text += f"{best}, the best of {len(error)} methods, brings that to {error[best]:.1f} % without seeing one label"
+    else:
+        text += f"no method improves on that without labels (the best, {best}, is wrong on {error[best]:.1f} %)"
+    text += f", and being told the true class mix gives {oracle:.1f} %."
+    if error[worst] > base:
+        text += f" Tracking badly is worse than not tracking: {worst} is wrong on {error[worst]:.1f} %."
+    return text

@@ -1,0 +1,43 @@
+"""The base model of the synthetic experiments against a transcription of its training rule."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from baserate.models import LinearSGD
+
+RNG = np.random.default_rng(0)
+Y = np.arange(90) % 3
+X = np.eye(3)[Y] + 0.5 * RNG.standard_normal((90, 3))
+
+
+def test_momentum_and_decay_as_published():
+    """v <- 0.9 v + gradient + 1e-4 w; w <- w - 0.1 v, with the gradient by finite differences."""
+    model = LinearSGD(batch_size=30, rng=3).fit(X, Y)
+    rng = np.random.default_rng(3)
+    w = rng.uniform(-1 / np.sqrt(3), 1 / np.sqrt(3), (3, 3))
+    order = rng.permutation(90)
+
+    def loss(w, rows):
+        return -np.log(softmax(X[rows] @ w, axis=1)[np.arange(len(rows)), Y[rows]]).mean()
+
+    v = np.zeros_like(w)
+    for start in (0, 30, 60):
+        rows = order[start : start + 30]
+        gradient = np.zeros_like(w)
+        for i in np.ndindex(*w.shape):
+            step = np.zeros_like(w)
+            step[i] = 1e-6
+            gradient[i] = (loss(w + step, rows) - loss(w - step, rows)) / 2e-6
+        v = 0.9 * v + gradient + 1e-4 * w
+        w = w - 0.1 * v
+    np.testing.assert_allclose(model.coef_, w, atol=1e-7)
+
+
+def test_it_learns_and_gives_probabilities():
+    model = LinearSGD(epochs=20, batch_size=10, rng=0).fit(X, Y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert (proba.argmax(axis=1) == Y).mean() > 0.8
+    with pytest.raises(ValueError, match="not fitted"):
+        LinearSGD().predict_proba(X)

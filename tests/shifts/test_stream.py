@@ -1,0 +1,70 @@
+"""The protocol of the experiments."""
+
+import numpy as np
+import pytest
+
+from baserate.shifts import Constant, Monotone, Square, frequencies, sample_stream
+
+RNG = np.random.default_rng(0)
+Y = np.repeat(np.arange(3), [30, 40, 50])
+P = 0.4 * np.eye(3)[Y] + 0.2
+
+
+def test_labels_follow_the_path():
+    stream = list(sample_stream(P, Y, Constant([0.7, 0.2, 0.1]), n_rounds=2000, batch_size=10, rng=0))
+    share = frequencies(stream).mean(axis=0)
+    assert np.abs(share - [0.7, 0.2, 0.1]).max() < 4 * 0.5 / np.sqrt(20_000)
+    # Independent within a round: the count of class 0 is binomial.
+    counts = np.array([(batch.y == 0).sum() for batch in stream])
+    assert counts.var() == pytest.approx(10 * 0.7 * 0.3, rel=0.15)
+
+
+def test_samples_are_drawn_without_replacement_within_a_round_and_with_across():
+    stream = list(sample_stream(P, Y, Constant(), n_rounds=300, batch_size=20, rng=0))
+    assert all(len(set(batch.rows)) == 20 for batch in stream)
+    assert len({row for batch in stream for row in batch.rows}) == len(Y)  # far more draws than samples
+
+
+def test_batches_hold_what_they_say():
+    features = RNG.random((len(Y), 5))
+    path = Square(length=2).path(6, 3)
+    for t, batch in enumerate(sample_stream(P, Y, path, batch_size=4, features=features, rng=0)):
+        assert batch.index == t
+        np.testing.assert_array_equal(batch.proba, P[batch.rows])
+        np.testing.assert_array_equal(batch.y, Y[batch.rows])
+        np.testing.assert_array_equal(batch.features, features[batch.rows])
+        np.testing.assert_array_equal(batch.q, path[t])
+    assert t == 5
+    assert next(sample_stream(P, Y, path, rng=0)).features is None
+
+
+def test_the_seed_decides():
+    streams = [list(sample_stream(P, Y, Monotone(), n_rounds=20, rng=seed)) for seed in (5, 5, 6)]
+    rows = [np.concatenate([batch.rows for batch in stream]) for stream in streams]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    assert (rows[0] != rows[2]).any()
+
+
+def test_without_replacement_over_the_run_ends_when_a_class_runs_out():
+    with pytest.warns(UserWarning, match="run out of class 0 after"):
+        stream = list(sample_stream(P, Y, Constant([0.8, 0.1, 0.1]), n_rounds=100, batch_size=5, exhaust=True, rng=0))
+    rows = np.concatenate([batch.rows for batch in stream])
+    assert len(set(rows)) == len(rows)
+    assert 5 <= len(stream) <= 9  # 30 samples of class 0, four of five a round
+
+
+def test_without_replacement_may_last_to_the_end():
+    stream = list(sample_stream(P, Y, Constant(), n_rounds=10, batch_size=5, exhaust=True, rng=0))
+    assert len(stream) == 10
+    assert len({row for batch in stream for row in batch.rows}) == 50
+
+
+def test_a_round_larger_than_the_pool_is_refused():
+    with pytest.raises(ValueError, match="batch_size is 200"):
+        list(sample_stream(P, Y, Constant([1.0, 0.0, 0.0]), n_rounds=1, batch_size=200, rng=0))
+
+
+def test_a_class_that_the_path_never_asks_for_may_be_missing():
+    two = Y != 2
+    stream = list(sample_stream(P[two], Y[two], Constant([0.5, 0.5, 0.0]), n_rounds=3, rng=0))
+    assert len(stream) == 3

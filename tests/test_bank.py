@@ -1,0 +1,161 @@
+"""A bank of many is many banks of one."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from baserate import Bank, load, save
+from baserate.adapters import RegressAndReweight
+from baserate.marginals import BBSE
+from baserate.state import dumps
+from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
+
+K = 3
+RNG = np.random.default_rng(0)
+Y = np.r_[np.arange(K), RNG.integers(K, size=600)]
+P = 0.5 * np.eye(K)[Y] + 0.5 * RNG.dirichlet(np.ones(K), size=len(Y))
+
+ADAPTERS = {
+    "history": RegressAndReweight(FollowTheHistory(K)),
+    "window": RegressAndReweight(FollowTheFixedWindow(K, window=3), BBSE(clip=False), floor=0.02),
+    "last, born elsewhere": RegressAndReweight(LastSighting(K, prior=[0.8, 0.1, 0.1]), source_prior=[0.2, 0.3, 0.5]),
+    "shadow": RegressAndReweight(FollowTheHistory(K), enabled=False),
+}
+
+
+def fitted(name):
+    return ADAPTERS[name].fit(P[:100], Y[:100])
+
+
+def rounds(seed, n_keys=8, n=25):
+    """Rounds with a few rows of a few keys, in mixed order and of unequal number."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        size = int(rng.integers(1, 30))
+        rows = rng.integers(len(P), size=size)
+        labels = np.where(rng.random(size) < 0.3, Y[rows], -1)
+        yield rng.integers(n_keys, size=size), P[rows], labels if rng.random() < 0.5 else None
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_key_is_an_adapter_of_its_own_bit_for_bit(name):
+    bank = Bank(fitted(name))
+    alone = {}
+    for keys, proba, labels in rounds(0):
+        pure = bank.predict_proba(keys, proba)
+        step = bank.step(keys, proba, labels)
+        np.testing.assert_array_equal(pure, step.proba)
+        for key in np.unique(keys):
+            if key not in alone:
+                alone[key] = fitted(name)
+                fresh = RegressAndReweight(**ADAPTERS[name].get_params(deep=False)).fit(P[:100], Y[:100])
+                alone[key] = fresh
+            mine = keys == key
+            one = alone[key].step(proba[mine], None if labels is None else labels[mine])
+            assert one.proba.tobytes() == step.proba[mine].tobytes()
+            assert one.prior.tobytes() == step.prior[step.keys.index(int(key))].tobytes()
+    assert len(bank) == len(alone)
+    for key, adapter in alone.items():
+        assert bank.prior([int(key)])[0].tobytes() == adapter.prior_.tobytes()
+
+
+def test_the_size_of_the_bank_changes_nothing():
+    few, many = Bank(fitted("window")), Bank(fitted("window"))
+    many.add(range(1000, 1300))
+    for keys, proba, labels in rounds(1):
+        assert few.step(keys, proba, labels).proba.tobytes() == many.step(keys, proba, labels).proba.tobytes()
+
+
+def test_drop_forgets_and_expire_drops_the_idle():
+    bank = Bank(fitted("history"))
+    bank.step(["a", "b", "c"], P[:3])
+    survivor = bank.prior(["c"])
+    bank.drop(["a"])
+    assert bank.keys == ["b", "c"]
+    assert "a" not in bank
+    np.testing.assert_array_equal(bank.prior(["c"]), survivor)
+    np.testing.assert_array_equal(bank.prior(["a"])[0], bank.adapter.source_prior_)
+    bank.step(["c"], P[:1])
+    bank.add(["d"])
+    assert bank.expire(idle=2) == []
+    bank.step(["c"], P[:1])
+    assert bank.expire(idle=2) == ["b"]  # d was added one round ago
+    bank.step(["c"], P[:1])
+    assert bank.expire(idle=2) == ["d"]
+    assert bank.keys == ["c"]
+    bank.step(["a"], P[:1])  # comes back as new
+    fresh = Bank(fitted("history"))
+    fresh.step(["a"], P[:1])
+    np.testing.assert_array_equal(bank.prior(["a"]), fresh.prior(["a"]))
+    with pytest.raises(ValueError, match="'zz'"):
+        bank.drop(["c", "zz"])
+    assert "c" in bank
+
+
+def test_all_keys_may_go():
+    bank = Bank(fitted("history"))
+    bank.step([1, 2], P[:2])
+    bank.drop([1, 2])
+    assert len(bank) == 0
+    bank.step([5, 1], P[:2])
+    assert bank.keys == [5, 1]
+
+
+def test_empty_rounds_count():
+    bank = Bank(fitted("history"))
+    step = bank.step([], np.empty((0, K)))
+    assert step.proba.shape == (0, K)
+    assert bank.rounds_ == 1
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, pl.Series, lambda k: np.array(k, dtype=object)])
+def test_keys_in_any_form(form):
+    for keys in (["x", "y", "x"], [3, 1, 3]):
+        bank, plain = Bank(fitted("history")), Bank(fitted("history"))
+        bank.step(form(keys), P[:3])
+        plain.step(keys, P[:3])
+        assert dumps(bank) == dumps(plain)
+        assert type(bank.keys[0]) is type(keys[0])
+
+
+def test_text_and_number_keys_do_not_mix():
+    bank = Bank(fitted("history"))
+    bank.step([1, 2], P[:2])
+    with pytest.raises(TypeError, match="keys"):
+        bank.step(["1", "2"], P[:2])
+
+
+def test_save_in_the_middle(tmp_path):
+    running = Bank(fitted("window"))
+    for i, (keys, proba, labels) in enumerate(rounds(2)):
+        running.step(keys, proba, labels)
+        if i == 10:
+            running.drop([int(keys[0])])
+            save(running, tmp_path / "bank")
+            resumed = load(tmp_path / "bank")
+        elif i > 10:
+            resumed.step(keys, proba, labels)
+    assert dumps(resumed) == dumps(running)
+
+
+def test_a_redeployed_model_is_taken_over_by_every_key():
+    bank = Bank(fitted("history"))
+    bank.step(["a", "b"], P[:2])
+    before = bank.prior(["a", "b"])
+    bank.adapter.refit(0.8 * np.eye(K)[Y] + 0.2 / K, Y)
+    np.testing.assert_array_equal(bank.prior(["a", "b"]), before)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "error", "complaint"),
+    [
+        ("adapter", TypeError, "fitted RegressAndReweight"),
+        (RegressAndReweight(FollowTheHistory(K)), ValueError, "not fitted"),
+        (RegressAndReweight(FLHFTL(K)).fit(P, Y), TypeError, "bounded state"),
+        (RegressAndReweight(FollowTheHistory(K), transductive=True).fit(P, Y), ValueError, "transductive"),
+    ],
+)
+def test_what_cannot_be_banked_is_refused(adapter, error, complaint):
+    with pytest.raises(error, match=complaint):
+        Bank(adapter)

@@ -1,0 +1,100 @@
+"""The one loop, against the loop written out."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+
+from baserate import evaluate
+from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.shifts import Monotone, frequencies, sample_stream
+from baserate.state import dumps
+from baserate.trackers import FollowTheHistory
+
+RNG = np.random.default_rng(0)
+P = RNG.dirichlet(np.full(3, 0.5), size=900)
+Y = (P.cumsum(axis=1) < RNG.random((900, 1))).sum(axis=1)
+X = P + 0.1 * RNG.standard_normal(P.shape)
+HOLDOUT = P[:300], Y[:300]
+
+
+def stream():
+    return list(sample_stream(P[300:], Y[300:], Monotone(), n_rounds=40, batch_size=7, features=X[300:], rng=1))
+
+
+def test_records_what_the_loop_written_out_gives():
+    adapter = RegressAndReweight(FollowTheHistory(3)).fit(*HOLDOUT)
+    before = dumps(adapter)
+    records = evaluate(adapter, stream())
+    assert dumps(adapter) == before  # copied, not moved
+    for t, batch in enumerate(stream()):
+        prior = adapter.prior_
+        proba = adapter.predict_proba(batch.proba)
+        adapter.update(batch.proba)
+        right = proba[np.arange(7), batch.y]
+        assert records.n[t] == 7
+        assert records.wrong[t] == (proba.argmax(axis=1) != batch.y).sum()
+        assert records.sampled_wrong[t] == pytest.approx((1 - right).sum())
+        assert records.log_loss[t] == pytest.approx(-np.log(right).sum())
+        np.testing.assert_array_equal(records.prior[t], prior)
+        np.testing.assert_array_equal(records.q[t], batch.q)
+    np.testing.assert_array_equal(records.frequencies, frequencies(stream()))
+    assert records.error_rate == records.wrong.sum() / 280
+    assert records.mse == pytest.approx(((records.prior - records.q) ** 2).sum(axis=1).mean())
+    assert records.mse_to_frequencies == pytest.approx(((records.prior - records.frequencies) ** 2).sum(axis=1).mean())
+    assert records.sampled_error_rate == pytest.approx(records.sampled_wrong.sum() / 280)
+    assert (records.seconds > 0).all()
+
+
+def test_labels_are_revealed_only_if_asked():
+    adapter = RegressAndReweight(FollowTheHistory(3)).fit(*HOLDOUT)
+    blind, told = evaluate(adapter, stream()), evaluate(adapter, stream(), labels=True)
+    means = np.cumsum(told.frequencies, axis=0) / np.arange(1, 41)[:, np.newaxis]
+    np.testing.assert_allclose(told.prior[1:], means[:-1])
+    assert np.abs(blind.prior - told.prior).max() > 0.01
+
+
+def test_the_oracle_told_the_truth_is_better_than_doing_nothing():
+    rounds = list(sample_stream(P[300:], Y[300:], Monotone(), n_rounds=300, rng=1))
+    base = evaluate(Base().fit(*HOLDOUT), rounds)
+    oracle = evaluate(Oracle([b.q for b in rounds]).fit(*HOLDOUT), rounds)
+    assert oracle.mse == 0
+    assert oracle.error_rate < base.error_rate
+    assert oracle.log_loss.sum() < base.log_loss.sum()
+
+
+class Online:
+    """A learner in the structural sense: warm-started on what it has seen."""
+
+    def __init__(self):
+        self.model = SGDClassifier(loss="log_loss", random_state=0)
+        self.model.partial_fit(np.zeros((1, 3)), [0], classes=[0, 1, 2])
+        self.calls = []
+
+    def predict_proba(self, X):
+        self.calls.append("predict")
+        return self.model.predict_proba(X)
+
+    def update(self, X, y):
+        self.calls.append("update")
+        self.model.partial_fit(X, y)
+
+
+def test_learners_run_in_the_same_loop():
+    learner = Online()
+    records = evaluate(learner, stream())
+    assert learner.calls == []
+    assert np.isnan(records.prior).all()
+    twin = Online()
+    for t, batch in enumerate(stream()):
+        assert records.wrong[t] == (twin.predict_proba(batch.features).argmax(axis=1) != batch.y).sum()
+        twin.update(batch.features, batch.y)
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match="method"):
+        evaluate("adapter", stream())
+    with pytest.raises(ValueError, match="no rounds"):
+        evaluate(Base().fit(*HOLDOUT), [])
+    without = list(sample_stream(P, Y, Monotone(), n_rounds=2, rng=0))
+    with pytest.raises(ValueError, match="features"):
+        evaluate(Online(), without)

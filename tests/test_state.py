@@ -1,0 +1,260 @@
+"""Files: whole or not at all, never another program's, never code."""
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from baserate import load, save
+from baserate.state import SCHEMA, Component, dumps, loads
+from baserate.trackers import FLHFTL, FollowTheHistory
+
+
+class Box(Component):
+    """Holds anything."""
+
+    def __init__(self, content=None, estimator=None):
+        self.content = content
+        self.estimator = estimator
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        True,
+        3,
+        0.1 + 0.2,
+        float("inf"),
+        "text ü",
+        [1, [2.5, "x"], None],
+        (1, (2, 3)),
+        {"a": {"b": [1]}},
+        np.float64(1 / 3),
+        np.int8(-3),
+        np.array(7.5),
+        np.arange(6, dtype=np.int16).reshape(2, 3),
+        np.array([[True, False]]),
+        np.array(["a", "bcd"]),
+        np.asfortranarray(np.random.default_rng(0).random((3, 4))),
+        np.empty((0, 3)),
+        FollowTheHistory(2),
+        [FLHFTL(3), {"deep": FollowTheHistory(4)}],
+    ],
+    ids=repr,
+)
+def test_what_goes_in_comes_out(content):
+    out = loads(dumps(Box(content))).content
+    assert type(out) is type(content)
+    assert dumps(Box(out)) == dumps(Box(content))
+    if isinstance(content, np.ndarray | np.generic):
+        assert out.dtype == content.dtype
+        np.testing.assert_array_equal(out, content)
+    elif not isinstance(content, Component | list):
+        assert out == content
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "MT19937", "Philox", "SFC64"])
+def test_random_generators_go_on_where_they_were(kind):
+    generator = np.random.Generator(getattr(np.random, kind)(5))
+    generator.random(7)
+    twin = loads(dumps(Box(generator))).content
+    np.testing.assert_array_equal(twin.random(50), generator.random(50))
+    np.testing.assert_array_equal(twin.integers(9, size=50), generator.integers(9, size=50))
+
+
+def test_moved_objects_nested_in_parameters_keep_their_state():
+    tracker = FollowTheHistory(2)
+    tracker.update([0.1, 0.9])
+    np.testing.assert_array_equal(loads(dumps(Box(tracker))).content.predict(), tracker.predict())
+
+
+@pytest.mark.parametrize(
+    "content", [object(), {1: 2}, {"$array": 1}, np.array([object()]), 1j, {1, 2}, len], ids=lambda c: type(c).__name__
+)
+def test_what_is_not_plain_data_is_refused(content, tmp_path):
+    with pytest.raises(TypeError, match="cannot save"):
+        save(Box(content), tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("thing", [3, "text", LogisticRegression(), object()], ids=lambda c: type(c).__name__)
+def test_only_registered_objects_are_saved(thing, tmp_path):
+    with pytest.raises(TypeError, match="cannot save"):
+        save(thing, tmp_path / "file")
+
+
+@pytest.fixture
+def file(tmp_path):
+    tracker = FLHFTL(3)
+    for z in np.random.default_rng(0).dirichlet(np.ones(3), size=20):
+        tracker.update(z)
+    save(tracker, tmp_path / "tracker.baserate")
+    return tmp_path / "tracker.baserate"
+
+
+def test_every_truncation_is_noticed(file):
+    data = file.read_bytes()
+    for length in [0, 1, 10, len(data) // 2, len(data) - 30, len(data) - 1]:
+        file.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="truncated or damaged"):
+            load(file)
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(file):
+    data = bytearray(file.read_bytes())
+    good = dumps(load(file))
+    for place in range(0, len(data), 7):
+        damaged = bytearray(data)
+        damaged[place] ^= 0xFF
+        with contextlib.suppress(ValueError):
+            assert dumps(loads(bytes(damaged))) == good
+
+
+def _archive(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("_", "."), text)
+    return buffer.getvalue()
+
+
+def _state_file(**changes):
+    return _archive(manifest_json=json.dumps({"format": "baserate", "schema": 1, "version": "9.0", **changes}))
+
+
+def _object(name, **params):
+    return {"$class": name, "params": params, "state": {}}
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "not a baserate state file"),
+        (b"hello world", "not a baserate state file"),
+        (pickle.dumps({"a": 1}), "not a baserate state file"),
+        (_archive(a_txt="x"), "no manifest"),
+        (_archive(manifest_json="not json"), "damaged"),
+        (_archive(manifest_json="[1]"), "another format"),
+        (_state_file(format="other"), "another format"),
+        (_state_file(schema=SCHEMA + 1), "schema 2, written by baserate 9.0.*Upgrade"),
+        (_state_file(schema="x"), "schema"),
+        (_state_file(), "damaged"),
+        (_state_file(object=_object("os.system")), "not known here"),
+        (_state_file(object=_object("baserate.nowhere.Thing")), "not known here"),
+        (_state_file(object=_object("baserate.trackers.FLHFTL", nope=1)), "damaged"),
+        (_state_file(object={"$array": 7, "scalar": False}), "damaged"),
+        (_state_file(object={"$generator": {"bit_generator": "os"}}), "unknown kind"),
+    ],
+)
+def test_foreign_files_are_refused(data, complaint, tmp_path):
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(ValueError, match=complaint) as caught:
+        load(tmp_path / "file")
+    assert str(tmp_path / "file") in str(caught.value)
+
+
+def test_arrays_of_objects_are_never_unpickled():
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(
+            "manifest.json", json.dumps({"format": "baserate", "schema": 1, "object": {"$array": 0, "scalar": False}})
+        )
+        archive.writestr("0.npy", buffer.getvalue())
+    with pytest.raises(ValueError, match=r"[Oo]bject arrays|damaged"):
+        loads(data.getvalue())
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing")
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        save(FollowTheHistory(2), tmp_path / "nowhere" / "file")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(file, monkeypatch):
+    before = file.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(FLHFTL(3), file)
+    assert file.read_bytes() == before
+    assert [p.name for p in file.parent.iterdir()] == [file.name]
+
+
+def test_killed_while_saving_leaves_a_whole_file(tmp_path):
+    """A process that does nothing but save is killed; what is there loads."""
+    script = textwrap.dedent("""
+        import sys, numpy as np, baserate
+        from baserate.trackers import FLHFTL
+        tracker = FLHFTL(50)
+        for z in np.random.default_rng(0).dirichlet(np.ones(50), size=2000):
+            tracker.update(z)
+        baserate.save(tracker, sys.argv[1])
+        print("go", flush=True)
+        while True:
+            baserate.save(tracker, sys.argv[1])
+    """)
+    path = tmp_path / "state"
+    for delay in (0.0, 0.003, 0.011):
+        child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
+        child.stdout.readline()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=delay)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        assert load(path)._t == 2000
+
+
+def test_permissions_follow_the_umask(tmp_path):
+    old = os.umask(0o027)
+    try:
+        save(FollowTheHistory(2), tmp_path / "file")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_foreign_model_is_handed_over_again(tmp_path):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    model, other = LogisticRegression().fit(X, y), LogisticRegression(C=0.01).fit(X, y)
+    path = tmp_path / "file"
+    save(Box(content=5, estimator=model), path)
+    assert b"coef" not in path.read_bytes()
+    loaded = load(path, estimator=model)
+    assert loaded.estimator is model
+    assert loaded.content == 5
+    with pytest.raises(ValueError, match="estimator=model"):
+        load(path)
+    with pytest.raises(ValueError, match="another model"):
+        load(path, estimator=other)
+    with pytest.raises(ValueError, match="classifier"):
+        load(path, estimator=model, classifier=other)
+
+
+def test_equal_states_have_equal_bytes():
+    trackers = [FLHFTL(3), FLHFTL(3)]
+    for tracker in trackers:
+        tracker.update([0.2, 0.3, 0.5])
+    assert dumps(trackers[0]) == dumps(trackers[1])
+    trackers[0].update([0.2, 0.3, 0.5])
+    assert dumps(trackers[0]) != dumps(trackers[1])
