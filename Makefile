@@ -54,8 +54,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:
-	@command -v "$(PYTHON)" >/dev/null || { echo "No $(PYTHON) found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is too old; baserate needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "baserate needs Python 3.11 or newer, and $(PYTHON) is not. Name one: make PYTHON=/path/to/python"; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
 	@touch $@

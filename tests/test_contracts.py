@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from baserate import Bank, RegressAndReweight, load, save
-from baserate.checks import _look, _move, _ready, checks_for, role_of
+from baserate.checks import checks_for, role_of
+from baserate.checks._roles import look, move, prepare
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
 
@@ -38,22 +39,22 @@ def test_resumed_in_another_process_is_bit_identical(tmp_path):
     """Saved at round 13, loaded elsewhere, continued to round 31: for every exported class, in one child process."""
     paths = {}
     for number, (name, example) in enumerate(exported.examples().items()):
-        running = _ready(example, 13)
+        running = prepare(example, 13)
         paths[name] = tmp_path / f"{number}.state"
         save(running, paths[name])
         for i in range(13, 31):
             if role_of(running).move is not None:
-                _move(running, i)
-        np.save(tmp_path / f"{number}.state.expected.npy", _look(running))
+                move(running, i)
+        np.save(tmp_path / f"{number}.state.expected.npy", look(running))
     script = textwrap.dedent("""
         import sys, pathlib, numpy as np, baserate
-        from baserate.checks import _look, _move, role_of
+        from baserate.checks._roles import look, move, role_of
         for path in sorted(pathlib.Path(sys.argv[1]).glob("*.state")):
             obj = baserate.load(path)
             for i in range(13, 31):
                 if role_of(obj).move is not None:
-                    _move(obj, i)
-            np.save(f"{path}.resumed.npy", _look(obj))
+                    move(obj, i)
+            np.save(f"{path}.resumed.npy", look(obj))
     """)
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
     for name, path in paths.items():
@@ -65,15 +66,15 @@ def test_the_same_numbers_without_the_compiler(tmp_path):
     """With NUMBA_DISABLE_JIT=1 the same source gives the same numbers to 1e-12, for every exported class."""
     script = textwrap.dedent("""
         import sys, numpy as np, exported
-        from baserate.checks import _look, _ready
+        from baserate.checks._roles import look, prepare
         for number, example in enumerate(exported.examples().values()):
-            np.save(f"{sys.argv[1]}/{number}.npy", _look(_ready(example, 30)))
+            np.save(f"{sys.argv[1]}/{number}.npy", look(prepare(example, 30)))
     """)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)}
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment)
     for number, (name, example) in enumerate(exported.examples().items()):
         plain = np.load(tmp_path / f"{number}.npy")
-        np.testing.assert_allclose(_look(_ready(example, 30)), plain, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(look(prepare(example, 30)), plain, rtol=0, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("name", exported.classes())

@@ -8,8 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from baserate import Bank, checks
+from baserate import Bank
 from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.checks import public_methods
+from baserate.checks._bad_input import BAD, BAD_COUNTS, GOOD, TRUSTING
+from baserate.checks._roles import PROBA, Y, look, prepare
 from baserate.marginals import BBSE
 from baserate.shifts import Constant, Monotone, sample_stream
 from baserate.state import dumps
@@ -57,17 +60,17 @@ LABEL_FORMS = {
 METHODS = [
     pytest.param(example, name, arguments, id=f"{label}.{name}")
     for label, example in exported.examples().items()
-    for name, arguments in checks.public_methods(example)
+    for name, arguments in public_methods(example)
     if set(arguments) & {"proba", "z", "q", "birth", "y"}
 ]
 
 
 def _call(example, name, arguments, forms):
-    ready = checks._ready(example, 2)
-    given = {a: forms[a](checks._GOOD[a]) if a in forms else checks._GOOD[a] for a in arguments}
+    ready = prepare(example, 2)
+    given = {a: forms[a](GOOD[a]) if a in forms else GOOD[a] for a in arguments}
     out = getattr(ready, name)(**given)
     out = getattr(out, "proba", out)
-    return ready, out if isinstance(out, np.ndarray) else checks._look(ready)
+    return ready, out if isinstance(out, np.ndarray) else look(ready)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -98,9 +101,9 @@ def test_integer_one_hot_probabilities_work():
 
 @pytest.mark.parametrize("missing", [np.array([0, -1, 2]), np.array([0.0, np.nan, 2.0]), pd.Series([0, None, 2])])
 def test_missing_labels_are_minus_one_or_nan(missing):
-    adapters = [checks._ready(RegressAndReweight(FollowTheHistory(3))) for _ in range(2)]
-    adapters[0].update(checks._PROBA[:3], missing)
-    adapters[1].update(checks._PROBA[:3], [0, -1, 2])
+    adapters = [prepare(RegressAndReweight(FollowTheHistory(3))) for _ in range(2)]
+    adapters[0].update(PROBA[:3], missing)
+    adapters[1].update(PROBA[:3], [0, -1, 2])
     assert dumps(adapters[0]) == dumps(adapters[1])
 
 
@@ -108,13 +111,13 @@ def test_missing_labels_are_minus_one_or_nan(missing):
 def test_a_holdout_has_no_missing_labels(bad):
     for cls in (BBSE, Base, RegressAndReweight):
         with pytest.raises(ValueError, match="y holds"):
-            cls().fit(checks._PROBA[:3], bad)
+            cls().fit(PROBA[:3], bad)
 
 
 def test_a_class_missing_from_the_holdout_is_named():
     for cls in (BBSE, Base, RegressAndReweight):
         with pytest.raises(ValueError, match="y has no sample of class 2"):
-            cls().fit(checks._PROBA[:2], [0, 1])
+            cls().fit(PROBA[:2], [0, 1])
 
 
 def test_an_empty_holdout_is_refused():
@@ -132,7 +135,7 @@ def test_one_class_is_refused():
 
 def test_an_empty_batch_has_no_estimate():
     with pytest.raises(ValueError, match="proba is an empty batch"):
-        checks._ready(BBSE()).estimate(np.empty((0, 3)))
+        prepare(BBSE()).estimate(np.empty((0, 3)))
 
 
 def test_five_thousand_classes_work():
@@ -198,17 +201,17 @@ BAD_PARAMETERS = [
 @pytest.mark.parametrize(("make", "argument"), BAD_PARAMETERS, ids=range(len(BAD_PARAMETERS)))
 def test_bad_parameters_are_named(make, argument):
     with pytest.raises((ValueError, TypeError), match=argument):
-        checks._ready(make())
+        prepare(make())
 
 
-STREAM = {"proba": checks._PROBA, "y": checks._Y, "shift": Monotone(), "n_rounds": 4}
+STREAM = {"proba": PROBA, "y": Y, "shift": Monotone(), "n_rounds": 4}
 
 
 @pytest.mark.parametrize(
     ("change", "argument"),
     [
-        ({"proba": 2 * checks._PROBA}, "proba"),
-        ({"y": checks._Y[:-1]}, "y"),
+        ({"proba": 2 * PROBA}, "proba"),
+        ({"y": Y[:-1]}, "y"),
         ({"shift": Monotone}, "shift"),
         ({"shift": "monotone"}, "shift"),
         ({"shift": np.full((4, 2), 0.5)}, "shift"),
@@ -218,7 +221,7 @@ STREAM = {"proba": checks._PROBA, "y": checks._Y, "shift": Monotone(), "n_rounds
         ({"batch_size": 2.5}, "batch_size"),
         ({"features": np.zeros((3, 2))}, "features"),
         ({"rng": "seed"}, "rng"),
-        ({"proba": checks._PROBA[checks._Y != 2], "y": checks._Y[checks._Y != 2]}, "class 2"),
+        ({"proba": PROBA[Y != 2], "y": Y[Y != 2]}, "class 2"),
     ],
 )
 def test_a_stream_complains_when_it_is_asked_for(change, argument):
@@ -229,24 +232,24 @@ def test_a_stream_complains_when_it_is_asked_for(change, argument):
 
 BANK_CALLS = {
     "keys": ["abc", 5, [["a"] * 60], ["a"] * 59, [None] * 60, [1.5] * 60, ["a"] * 59 + [1], [True] * 60],
-    "proba": checks._BAD["proba"],
-    "y": checks._BAD["y"],
-    "idle": checks._BAD_COUNTS,
+    "proba": BAD["proba"],
+    "y": BAD["y"],
+    "idle": BAD_COUNTS,
 }
 
 
 def test_the_bank_refuses_bad_input_and_stays_as_it_was():
-    good = {"keys": ["a", "b"] * 30, "proba": checks._PROBA, "y": checks._Y, "idle": 3}
+    good = {"keys": ["a", "b"] * 30, "proba": PROBA, "y": Y, "idle": 3}
     tried = 0
     for name, method in inspect.getmembers(Bank, inspect.isfunction):
-        if name.startswith("_") or method.__module__ != "baserate.bank" or name in checks._TRUSTING:
+        if name.startswith("_") or method.__module__ != "baserate.bank" or name in TRUSTING:
             continue
         arguments = list(inspect.signature(method).parameters)[1:]
         for argument in arguments:
             for bad in BANK_CALLS[argument]:
                 if argument == "keys" and "proba" not in arguments and isinstance(bad, list) and len(bad) == 59:
                     continue
-                bank = Bank(checks._ready(RegressAndReweight(FollowTheHistory(3))))
+                bank = Bank(prepare(RegressAndReweight(FollowTheHistory(3))))
                 bank.update(good["keys"], good["proba"])
                 before = dumps(bank)
                 with pytest.raises((ValueError, TypeError), match=argument):

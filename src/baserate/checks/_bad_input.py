@@ -1,0 +1,69 @@
+"""Bad input is refused, in words that help, and changes nothing."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from baserate.checks._roles import MIX, PROBA, K, X, Y, prepare, require
+from baserate.state import dumps
+
+# Methods that array code calls with input that is checked already, and those of saving.
+TRUSTING = {
+    "bind", "new_state", "predict_rows", "update_rows", "estimate_groups", "project", "sightings", "get_state",
+    "set_state", "examples",
+}  # fmt: skip
+
+_NAN, _INF = np.array([[np.nan, 0.5, 0.5]]), np.array([[np.inf, 0.5, 0.5]])
+BAD_VECTORS: list[Any] = [
+    _NAN[0], _INF[0], [0.5, 0.5], [[0.2, 0.3, 0.5]], 0.5, ["a", "b", "c"], [0.2, None, 0.8], [1j, 0, 0], {"a": 1},
+]  # fmt: skip
+BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
+GOOD: dict[str, Any] = {
+    "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
+}  # fmt: skip
+BAD: dict[str, list[Any]] = {
+    "proba": [
+        np.vstack([PROBA[:-1], _NAN]), np.vstack([PROBA[:-1], _INF]), np.vstack([PROBA[:-1], [[-0.5, 1.0, 0.5]]]),
+        2 * PROBA, np.log(PROBA), PROBA[:, :2] / PROBA[:, :2].sum(axis=1, keepdims=True), np.ones((60, 1)),
+        PROBA[0], PROBA[np.newaxis], [[0.5, 0.5], [1.0]], PROBA.astype(str), PROBA.astype(complex), 0.5, "proba",
+        {"a": 1},
+    ],
+    "y": [
+        Y[:-1], Y[:, np.newaxis], np.full(60, K), np.full(60, -2), Y + 0.5, np.full(60, np.inf),
+        np.array(["a"] * 60), 1,
+    ],
+    "z": BAD_VECTORS,
+    "birth": BAD_VECTORS,
+    "q": [*BAD_VECTORS, [-0.5, 1.0, 0.5], [0.5, 0.5, 0.5]],
+    "n_rounds": BAD_COUNTS,
+    "n_classes": [*BAD_COUNTS, 1],
+    "rng": ["seed", -1, 1.5],
+}  # fmt: skip
+
+
+def public_methods(obj: Any) -> Iterator[tuple[str, list[str]]]:
+    """Names and arguments of the public methods of an object that take input from users."""
+    for name, method in inspect.getmembers(type(obj), inspect.isfunction):
+        if not name.startswith("_") and name not in TRUSTING and not method.__module__.startswith("sklearn"):
+            arguments = [p.name for p in inspect.signature(method).parameters.values() if p.kind is not p.VAR_KEYWORD]
+            yield name, [argument for argument in arguments[1:] if argument != "evidence"]
+
+
+def check_bad_input(obj: Any) -> None:
+    """Bad input gets a ValueError or TypeError that names the argument, and changes nothing: in every public method."""
+    for name, arguments in public_methods(obj):
+        for argument in arguments:
+            require(argument in GOOD, obj, f"{name} has an argument {argument!r} that its contract does not know")
+            for bad in BAD.get(argument, []):
+                ready = prepare(obj, 2)
+                before = dumps(ready)
+                try:
+                    getattr(ready, name)(**{**{a: GOOD[a] for a in arguments}, argument: bad})
+                except (ValueError, TypeError) as error:
+                    complaint = str(error)
+                else:
+                    raise AssertionError(f"{type(obj).__name__}.{name} accepted {argument} = {bad!r}")
+                require(argument in complaint, obj, f"{name}: the error names {argument}, not {complaint!r}")
+                require(dumps(ready) == before, obj, f"{name} changes nothing when it refuses {argument} = {bad!r}")

@@ -1,0 +1,97 @@
+"""How to drive an object of each kind through its contract."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone  # type: ignore[import-untyped]
+
+from baserate.protocols import Adapter, Calibrator, FloatArray, Learner, MarginalEstimator, Shift, Tracker
+
+K = 3
+_RNG = np.random.default_rng(0)
+SIGHTINGS = _RNG.dirichlet(np.ones(K), size=40)
+Y = np.concatenate([np.arange(K), _RNG.integers(K, size=57)])
+PROBA = 0.6 * np.eye(K)[Y] + 0.4 * _RNG.dirichlet(np.ones(K), size=60)
+X = np.eye(K)[Y] + 0.3 * _RNG.standard_normal((60, K))
+MIX = np.array([0.2, 0.3, 0.5])
+
+
+class Role(NamedTuple):
+    """How to drive one kind of object: make it ready, move it by one round, look at what it says."""
+
+    protocol: type
+    start: Callable[[Any], None]
+    move: Callable[[Any, int], None] | None
+    look: Callable[[Any], FloatArray]
+    on_simplex: bool
+
+
+def batch_rows(i: int) -> slice:
+    """Which samples make up round number i."""
+    return slice(5 * (i % 12), 5 * (i % 12) + 5)
+
+
+def _nothing(_: Any) -> None:
+    pass
+
+
+def _fit(obj: Any) -> None:
+    obj.fit(PROBA, Y)
+
+
+_ROLES = (
+    Role(Tracker, _nothing, lambda o, i: o.update(SIGHTINGS[i % 40]), lambda o: o.predict(), False),
+    Role(Adapter, _fit, lambda o, i: o.update(PROBA[batch_rows(i)]), lambda o: o.predict_proba(PROBA[:7]), True),
+    Role(MarginalEstimator, _fit, None, lambda o: o.estimate(PROBA[:7]), False),
+    Role(Calibrator, _fit, None, lambda o: o.transform(PROBA[:7]), True),
+    Role(Shift, _nothing, None, lambda o: o.path(50, K, 0), True),
+    Role(
+        Learner,
+        _nothing,
+        lambda o, i: o.update(X[batch_rows(i)], Y[batch_rows(i)]),
+        lambda o: o.predict_proba(X[:7]),
+        True,
+    ),
+)
+
+
+def role_of(obj: Any) -> Role:
+    """How to drive an object: by the first contract that it follows."""
+    for role in _ROLES:
+        if isinstance(obj, role.protocol):
+            return role
+    raise AssertionError(f"{type(obj).__name__} follows none of the contracts of baserate.protocols")
+
+
+def prepare(obj: Any, rounds: int = 0) -> Any:
+    """A clone of an object, fitted, and moved by some rounds."""
+    role = role_of(obj)
+    ready = clone(obj, safe=False)
+    role.start(ready)
+    for i in range(rounds if role.move is not None else 0):
+        move(ready, i)
+    return ready
+
+
+def move(obj: Any, i: int) -> None:
+    """Move an object by round number i."""
+    role = role_of(obj)
+    assert role.move is not None
+    role.move(obj, i)
+
+
+def look(obj: Any) -> FloatArray:
+    """What an object says now."""
+    return np.copy(role_of(obj).look(obj))
+
+
+def require(condition: object, obj: Any, promise: str) -> None:
+    """Raise an AssertionError that names the object and the promise."""
+    if not condition:
+        raise AssertionError(f"{type(obj).__name__}: {promise}")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same bits."""
+    return np.asarray(a).shape == np.asarray(b).shape and np.asarray(a).tobytes() == np.asarray(b).tobytes()
