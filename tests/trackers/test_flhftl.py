@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from baserate.adapters import RegressAndReweight
 from baserate.marginals import BBSE
-from baserate.trackers import FLHFTL
+from baserate.trackers import FLHFTL, flhftl
 
 TRANSCRIPTION = {"start": naive.flhftl_start, "window": naive.flhftl_window}
 
@@ -177,3 +177,13 @@ def test_memory_is_linear_not_quadratic():
     for z in np.full((1000, 10), 0.1):
         tracker.update(z)
     assert sum(v.nbytes for v in vars(tracker).values() if isinstance(v, np.ndarray)) < 4 * 1000 * 11 * 8
+
+
+def test_the_exponential_is_exact_to_the_last_digits():
+    x = np.concatenate([-np.logspace(-18, np.log10(700), 4000), np.linspace(-708, 0, 4001)])
+    out = np.empty_like(x)
+    flhftl._exp(x, out)
+    np.testing.assert_allclose(out, np.exp(x), rtol=1e-15)
+    below = np.empty(2)
+    flhftl._exp(np.array([-709.0, -1e300]), below)
+    np.testing.assert_allclose(below, np.exp(-708.0), rtol=1e-12)
