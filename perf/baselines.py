@@ -1,0 +1,189 @@
+"""What the library is measured against: the same mathematics, written directly in numpy."""
+
+import numpy as np
+
+
+class PlainFLHFTL:
+    """Algorithm "FLH-FTL" of the paper, line by line: every expert's mean is taken afresh from the raw sightings.
+
+    O(t^2 k) time in round t. The one departure is the library's too: an expert without a sighting predicts `birth`,
+    where the paper has zero. Sightings are kept with one row per class, where numpy averages several times faster than
+    over one row per sighting.
+
+    Parameters
+    ----------
+    birth : (k,) array
+        What an expert predicts before its first sighting.
+    rate : float
+        The learning rate alpha.
+    rounds : int
+        How many sightings to make room for.
+    """
+
+    def __init__(self, birth, rate, rounds):
+        self.birth = birth
+        self.rate = rate
+        self._sightings = np.empty((len(birth), rounds))
+        self._t = 0
+        self.weights = np.ones(1)  # line 3
+
+    @classmethod
+    def at(cls, sightings, weights, birth, rate):
+        """An instance that has seen some sightings already, and arrived at some weights."""
+        tracker = cls(birth, rate, len(sightings) + 1)
+        tracker._sightings[:, :-1] = sightings.T
+        tracker._t = len(sightings)
+        tracker.weights = weights.copy()
+        return tracker
+
+    def predict(self):
+        seen = self._sightings[:, : self._t]
+        # Lines 4 and 5. Kept for `update`, which judges the same predictions.
+        self._predictions = np.array([*(seen[:, j:].mean(axis=1) for j in range(self._t)), self.birth])
+        return self.weights @ self._predictions
+
+    def update(self, z):
+        losses = ((self._predictions - z) ** 2).sum(axis=1)
+        judged = self.weights * np.exp(-self.rate * losses)  # line 6
+        judged /= judged.sum()
+        self._sightings[:, self._t] = z
+        self._t += 1
+        newborn = 1 / (self._t + 1)
+        self.weights = np.append((1 - newborn) * judged, newborn)  # line 7
+
+
+class NumpyFLHFTL:
+    """The same algorithm with cumulative sums, vectorised over the experts: how one would write it in numpy.
+
+    One row per sighting, as they arrive. O(t k) time in round t, as the library. Parameters as for `PlainFLHFTL`.
+    """
+
+    def __init__(self, birth, rate, rounds):
+        self.birth = birth
+        self.rate = rate
+        self._t = 0
+        self._sums = np.zeros((rounds + 1, len(birth)))
+        self._counts = np.arange(rounds, 0, -1.0)[:, np.newaxis]  # its last t rows are t, ..., 1
+        self.weights = np.ones(1)
+
+    def predict(self):
+        t = self._t
+        means = (self._sums[t] - self._sums[:t]) / self._counts[len(self._counts) - t :]
+        self._predictions = np.vstack([means, self.birth])
+        return self.weights @ self._predictions
+
+    def update(self, z):
+        losses = ((self._predictions - z) ** 2).sum(axis=1)
+        judged = self.weights * np.exp(-self.rate * losses)
+        judged /= judged.sum()
+        self._sums[self._t + 1] = self._sums[self._t] + z
+        self._t += 1
+        newborn = 1 / (self._t + 1)
+        self.weights = np.append((1 - newborn) * judged, newborn)
+
+
+class _CumulativeSums:
+    """Sums of the first 0, 1, 2, ... sightings, and from them the means of all that follow, for all experts at once.
+
+    One row per class: numpy is at its best when the long axis is the contiguous one. (With one row per sighting, the
+    usual way round, everything below takes twice as long.)
+    """
+
+    def __init__(self, birth, rate, rounds):
+        k = len(birth)
+        self.birth = birth
+        self.rate = rate
+        self._t = 0
+        self._sums = np.zeros((k, rounds + 1))
+        self._scale = 1.0 / np.arange(rounds, 0, -1)  # its last t entries are 1/t, ..., 1/1
+        self._room = np.empty(k * rounds)
+        self._losses = np.empty(rounds + 1)
+        self._weights = np.zeros(rounds + 1)
+        self._means = self._room[:0].reshape(k, 0)
+
+    def _average(self):
+        """The means of all sightings but the first j, for j = 0, ..., t - 1."""
+        k, t = len(self.birth), self._t
+        self._means = self._room[: k * t].reshape(k, t)  # contiguous, whatever t is
+        np.subtract(self._sums[:, t, np.newaxis], self._sums[:, :t], out=self._means)
+        self._means *= self._scale[len(self._scale) - t :]
+
+    def _judge(self, z):
+        """Squared errors of the means, which are lost; they sit in the first t places of `_losses`."""
+        self._means -= z[:, np.newaxis]
+        np.einsum("kj,kj->j", self._means, self._means, out=self._losses[: self._t])
+
+    def _take_in(self, z):
+        self._sums[:, self._t + 1] = self._sums[:, self._t] + z
+        self._t += 1
+
+
+class TunedNumpyFLHFTL(_CumulativeSums):
+    """The same, tuned: contiguous along the experts, in arrays that are made once, in place, with BLAS and einsum.
+
+    O(t k) time in round t, as the library. Parameters as for `PlainFLHFTL`.
+    """
+
+    def __init__(self, birth, rate, rounds):
+        super().__init__(birth, rate, rounds)
+        self._weights[0] = 1.0
+
+    @property
+    def weights(self):
+        """Weights of the experts, oldest first."""
+        return self._weights[: self._t + 1]
+
+    def predict(self):
+        self._average()
+        return self._means @ self._weights[: self._t] + self._weights[self._t] * self.birth
+
+    def update(self, z):
+        t = self._t
+        self._judge(z)
+        miss = self.birth - z
+        self._losses[t] = miss @ miss
+        factors = self._losses[: t + 1]
+        factors *= -self.rate
+        np.exp(factors, out=factors)
+        weights = self._weights[: t + 1]
+        weights *= factors
+        weights *= (t + 1) / (t + 2) / weights.sum()
+        self._take_in(z)
+        self._weights[t + 1] = 1 / (t + 2)
+
+
+class TunedNumpyWindowFLHFTL(_CumulativeSums):
+    """The variant whose weights belong to window lengths, with cumulative sums, vectorised over the windows.
+
+    The longest window is not judged, and the newborn is the next longer one. Parameters as for `PlainFLHFTL`; `birth`
+    is predicted in the first round only.
+    """
+
+    def predict(self):
+        if self._t == 0:
+            return self.birth.copy()
+        self._average()
+        # Mean j is over the last t - j sightings, and weights are kept by length, shortest first. Copied, because BLAS
+        # does not take an array that runs backwards.
+        return self._means @ self._weights[self._t - 1 :: -1].copy()
+
+    def update(self, z):
+        t = self._t
+        if t > 0:
+            self._judge(z)
+            self._losses[0] = 0.0
+            factors = self._losses[:t]
+            factors *= -self.rate
+            np.exp(factors, out=factors)
+            weights = self._weights[:t]
+            weights *= factors[::-1]
+            weights *= t / (t + 1) / weights.sum()
+        self._take_in(z)
+        self._weights[t] = 1 / (t + 1)
+
+
+def multiply_and_normalise(batch, ratio):
+    """Re-weighting without anything around it."""
+    v = batch * ratio
+    v /= v.sum(axis=1, keepdims=True)
+    return v

@@ -1,0 +1,287 @@
+"""The measurements, each giving rows of the table."""
+
+import copy
+import functools
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from baselines import (
+    NumpyFLHFTL,
+    PlainFLHFTL,
+    TunedNumpyFLHFTL,
+    TunedNumpyWindowFLHFTL,
+    multiply_and_normalise,
+)
+from timing import fastest, seconds, spread_rounds
+
+from baserate import Bank, RegressAndReweight
+from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
+
+K = 10
+TOLERANCE = 1e-9
+SAMPLED = 40  # rounds of the plain transcription that stand for all of them
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison.
+
+    Attributes
+    ----------
+    what, against : str
+        The subject and the baseline.
+    subject_seconds, baseline_seconds : float
+        The fastest measurement of each.
+    better : {"faster", "cheap"}
+        What `ratio` is: ``"faster"``, how many times the baseline takes as long; ``"cheap"``, how many times the
+        subject does.
+    bound : float, optional
+        What `ratio` must reach (``"faster"``) or may not exceed (``"cheap"``).
+    note : str
+        What else a reader must know.
+    """
+
+    what: str
+    against: str
+    subject_seconds: float
+    baseline_seconds: float
+    better: Literal["faster", "cheap"]
+    bound: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self):
+        if self.better == "faster":
+            return self.baseline_seconds / self.subject_seconds
+        return self.subject_seconds / self.baseline_seconds
+
+    @property
+    def passed(self):
+        """Whether the bound is met; None where there is none."""
+        if self.bound is None:
+            return None
+        return self.ratio >= self.bound if self.better == "faster" else self.ratio <= self.bound
+
+
+class DisagreementError(Exception):
+    """Two versions of the same computation differ: their times say nothing."""
+
+
+def agree(name, ours, theirs, tolerance=TOLERANCE):
+    gap = float(np.abs(ours - theirs).max())
+    if not gap <= tolerance:
+        raise DisagreementError(f"{name}: versions differ by {gap:.2g}, more than {tolerance:g}")
+
+
+def drifting_sightings(rounds):
+    """Class frequencies of batches of 10 under a class mix that swings between two, the same every run."""
+    rng = np.random.default_rng(0)
+    ends = rng.dirichlet(np.ones(K), size=2)
+    swing = (0.5 + 0.5 * np.sin(np.arange(rounds) / 200))[:, np.newaxis]
+    return rng.multinomial(10, swing * ends[0] + (1 - swing) * ends[1]) / 10
+
+
+def play(tracker, sightings):
+    """The whole public loop: what the tracker predicted in each round."""
+    played = np.empty_like(sightings)
+    for t, z in enumerate(sightings):
+        played[t] = tracker.predict()
+        tracker.update(z)
+    return played
+
+
+def whole_loop(make, sightings):
+    """A contender that plays all rounds with a new tracker; what it costs to make the tracker is left out."""
+
+    def measure():
+        tracker = make()
+        return seconds(lambda: play(tracker, sightings))
+
+    return measure
+
+
+def flhftl(rounds, *, repeats, full_runs):
+    """FLHFTL against numpy with cumulative sums, as usual and tuned, and against the plain transcription.
+
+    The plain transcription is run in full `full_runs` times. If that is 0, sampled rounds stand for it.
+    """
+    sightings = drifting_sightings(rounds)
+    birth, rate = np.full(K, 1 / K), 1 / K
+    vectorised = TunedNumpyFLHFTL(birth, rate, rounds)
+
+    # The plain version, as far as it will be timed, must come to the same predictions and weights.
+    plain_at, played = {}, np.empty_like(sightings)
+    sampled = set(spread_rounds(rounds, SAMPLED))
+    for t, z in enumerate(sightings):
+        if t in sampled:
+            plain_at[t] = PlainFLHFTL.at(sightings[:t], vectorised.weights, birth, rate)
+        played[t] = vectorised.predict()
+        vectorised.update(z)
+        if t in sampled:
+            plain = copy.deepcopy(plain_at[t])
+            agree(f"round {t}, plain and numpy", plain.predict(), played[t])
+            plain.update(z)
+            agree(f"weights after round {t}, plain and numpy", plain.weights, vectorised.weights)
+    agree(f"FLHFTL and numpy, T = {rounds}", play(FLHFTL(K), sightings), played)
+    agree(f"numpy, as usual and tuned, T = {rounds}", play(NumpyFLHFTL(birth, rate, rounds), sightings), played)
+    what = f"FLHFTL, T = {rounds:,}"
+
+    ours, numpys, tuned = fastest(
+        whole_loop(lambda: FLHFTL(K), sightings),
+        whole_loop(lambda: NumpyFLHFTL(birth, rate, rounds), sightings),
+        whole_loop(lambda: TunedNumpyFLHFTL(birth, rate, rounds), sightings),
+        repeats=repeats,
+    )
+    yield Row(what, "numpy, cumulative sums", ours, numpys, "faster", bound=4)
+    yield Row(what, "the same, tuned by hand", ours, tuned, "faster")
+
+    def one_round(t):
+        plain, z = copy.deepcopy(plain_at[t]), sightings[t]
+        plain.predict()  # in a full run, the round before has filled the caches
+        return seconds(lambda: (plain.predict(), plain.update(z)))
+
+    def all_rounds():
+        plain, outcome = PlainFLHFTL(birth, rate, rounds), []
+        taken = seconds(lambda: outcome.append(play(plain, sightings)))
+        agree(f"plain and numpy, T = {rounds}", outcome[0], played)
+        return taken
+
+    some_rounds = [functools.partial(one_round, t) for t in plain_at]
+    if full_runs:
+        *each, taken = fastest(*some_rounds, all_rounds, repeats=full_runs)
+    else:
+        each = fastest(*some_rounds, repeats=3)
+    # The time of a round grows smoothly with t, so that the middle of a stretch stands for it.
+    estimate = sum(each) * rounds / len(each)
+    if full_runs:
+        note = f"the baseline was run in full; estimated from {SAMPLED} sampled rounds, it would be {estimate:.3g} s"
+    else:
+        note = f"the baseline's time is estimated from {SAMPLED} sampled rounds"
+        taken = estimate
+    bound = 100 if rounds == 10_000 else None
+    yield Row(what, "plain transcription", ours, taken, "faster", bound, note)
+
+
+def window_flhftl(rounds, *, repeats):
+    """The window variant against numpy with cumulative sums."""
+    sightings = drifting_sightings(rounds)
+    birth, rate = np.full(K, 1 / K), 1 / K
+
+    def numpys():
+        return TunedNumpyWindowFLHFTL(birth, rate, rounds)
+
+    def ours():
+        return FLHFTL(K, experts="window")
+
+    agree(f"window FLHFTL and numpy, T = {rounds}", play(ours(), sightings), play(numpys(), sightings))
+    times = fastest(whole_loop(ours, sightings), whole_loop(numpys, sightings), repeats=repeats)
+    yield Row(f"FLHFTL by window, T = {rounds:,}", "numpy, tuned by hand", *times, "faster")
+
+
+def model_outputs(rng, n, mix=None):
+    """Probabilities of a model that is right more often than not, and the labels."""
+    y = rng.choice(K, size=n, p=mix)
+    scores = np.exp(rng.normal(size=(n, K)) + 3.0 * (y[:, np.newaxis] == np.arange(K)))
+    return scores / scores.sum(axis=1, keepdims=True), y
+
+
+def drifted_adapter(rng, tracker, rounds):
+    """An adapter some rounds into a stream with another class mix than its holdout's."""
+    adapter = RegressAndReweight(tracker).fit(*model_outputs(rng, 5_000))
+    mix = rng.dirichlet(np.ones(K))
+    for _ in range(rounds):
+        adapter.update(model_outputs(rng, 10, mix)[0])
+    return adapter
+
+
+def steps():
+    """A whole public step with a small batch against the bare arithmetic of re-weighting it."""
+    rng = np.random.default_rng(0)
+    batch = model_outputs(rng, 10)[0]
+    number = 200
+    for tracker, when, bound in [
+        (FollowTheHistory(K), "", 15),
+        (FollowTheFixedWindow(K), "", None),
+        (FLHFTL(K), ", t ~ 1,000", None),
+    ]:
+        # As many rounds before t = 1,000 as after it.
+        adapter = drifted_adapter(rng, tracker, 1_000 - number // 2)
+        ratio = adapter.prior_ / adapter.source_prior_
+        agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(batch, ratio))
+
+        def step(adapter=adapter):
+            subject = copy.deepcopy(adapter)  # the tracker grows: every measurement starts from the same round
+            return seconds(lambda: subject.step(batch), number)
+
+        def bare(ratio=ratio):
+            return seconds(lambda: multiply_and_normalise(batch, ratio), number)
+
+        what = f"step(10 x 10), {type(tracker).__name__}{when}"
+        yield Row(what, "multiply, normalise", *fastest(step, bare, repeats=50), "cheap", bound)
+
+
+def predict_many():
+    """A large batch against the multiplication alone. Both allocate their output."""
+    rng = np.random.default_rng(0)
+    adapter = drifted_adapter(rng, FollowTheHistory(K), 10)
+    proba = model_outputs(rng, 1_000_000)[0]
+    ratio = adapter.prior_ / adapter.source_prior_
+    agree("predict_proba and bare numpy", adapter.predict_proba(proba), multiply_and_normalise(proba, ratio))
+    times = fastest(
+        lambda: seconds(lambda: adapter.predict_proba(proba)),
+        lambda: seconds(lambda: np.multiply(proba, ratio)),
+        repeats=15,
+    )
+    yield Row("predict_proba(1,000,000 x 10)", "np.multiply alone", *times, "cheap", bound=4)
+
+
+def bank():
+    """Many keyed streams at once against one adapter per key in a loop."""
+    rng = np.random.default_rng(0)
+    n_keys, n_rows = 10_000, 10
+    template = RegressAndReweight(FollowTheHistory(K)).fit(*model_outputs(rng, 5_000))
+    proba = model_outputs(rng, n_keys * n_rows)[0]
+    place = rng.permutation(n_keys * n_rows)  # rows arrive in any order
+    key_of_row = place // n_rows
+    names = np.array([f"shop-{i:05d}" for i in range(n_keys)])
+    keys = names[key_of_row].tolist()
+
+    # The loop is given its batches sorted and cut for nothing; the bank does that itself.
+    rows_of_key = np.argsort(key_of_row, kind="stable").reshape(n_keys, n_rows)
+    batches = [np.ascontiguousarray(proba[rows]) for rows in rows_of_key]
+    adapters = [copy.deepcopy(template) for _ in range(n_keys)]
+    streams = Bank(template)
+    streams.step(keys, proba)  # the first round, in which every key is new
+    for adapter, batch in zip(adapters, batches, strict=True):
+        adapter.update(batch)
+
+    def one_by_one():
+        return [adapter.step(batch) for adapter, batch in zip(adapters, batches, strict=True)]
+
+    looped = np.array([step.proba for step in one_by_one()])
+    agree("bank and one adapter per key", streams.step(keys, proba).proba[rows_of_key], looped, tolerance=0.0)
+    ours, loops = fastest(lambda: seconds(lambda: streams.step(keys, proba)), lambda: seconds(one_by_one), repeats=15)
+    note = f"{n_keys / ours:,.0f} keys a second"
+    yield Row("Bank.step, 10,000 keys x 10", "a loop over adapters", ours, loops, "faster", note=note)
+
+
+def start_up():
+    """How long a person waits before anything happens, against an interpreter that does nothing."""
+    script = Path(sys.executable).parent / "baserate"
+    commands = {
+        "import baserate": [sys.executable, "-c", "import baserate"],
+        "baserate --help": [str(script), "--help"],
+        "python -c pass": [sys.executable, "-c", "pass"],
+    }
+
+    def measure(command):
+        return seconds(lambda: subprocess.run(command, check=True, capture_output=True))
+
+    times = fastest(*(functools.partial(measure, command) for command in commands.values()), repeats=10)
+    *ours, nothing = zip(commands, times, strict=True)
+    for what, taken in ours:
+        yield Row(what, nothing[0], taken, nothing[1], "cheap")

@@ -1,0 +1,43 @@
+"""Clocks for a noisy machine: contenders take turns, and the fastest turn of each counts."""
+
+import contextlib
+import gc
+from time import perf_counter
+
+
+@contextlib.contextmanager
+def quiet():
+    """No garbage collection inside: it would be charged to whoever is running when it starts."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def seconds(call, number=1):
+    """Mean seconds of one call, over `number` calls in a row."""
+    with quiet():
+        start = perf_counter()
+        for _ in range(number):
+            call()
+        return (perf_counter() - start) / number
+
+
+def fastest(*contenders, repeats):
+    """The least of `repeats` measurements of each contender, a function that measures once and gives seconds.
+
+    They take turns, so that a slow minute of the machine hits all of them.
+    """
+    best = [float("inf")] * len(contenders)
+    for _ in range(repeats):
+        best = [min(least, measure()) for least, measure in zip(best, contenders, strict=True)]
+    return best
+
+
+def spread_rounds(rounds, n):
+    """The middle rounds of `n` equally long stretches of ``range(rounds)``."""
+    return [int((i + 0.5) * rounds / n) for i in range(n)]
