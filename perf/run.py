@@ -2,7 +2,7 @@
 
 python perf/run.py           a table
 python perf/run.py --json    the same for machines
-python perf/run.py --full    the slowest baseline in full, not from sampled rounds: ten minutes more
+python perf/run.py --full    the slowest baseline in full, not from sampled rounds: a quarter of an hour more
 """
 
 import argparse

@@ -40,7 +40,7 @@ def _exp(x: FloatArray, out: FloatArray) -> None:
         out[j] *= power[j]
 
 
-@compiled(reassociate=True)
+@compiled
 def _judge_and_play(
     sums: FloatArray, log_weights: FloatArray, t: int, z: FloatArray, rate: float, by_window: bool
 ) -> tuple[float, FloatArray]:
@@ -51,8 +51,9 @@ def _judge_and_play(
     prediction, which takes `z` in, can be played.
     """
     k = len(z)
-    played = np.zeros(k)
-    total = 0.0
+    # Sums over experts run in as many strands as a block is long, and the strands are joined at the end: one long chain
+    # of additions would wait for each, and letting the compiler cut it up would leave the last bits to its mood.
+    strands = np.zeros((k + 1, _BLOCK))
     weights, scale = np.empty(_BLOCK), np.empty(_BLOCK)
     shift = 1 if by_window else 0  # a window's weight stays with its length, so it moves on to the next start
     for start in range(0, t, _BLOCK):
@@ -71,16 +72,21 @@ def _judge_and_play(
         for j in range(n):
             logs[j] -= rate * weights[j]
         _exp(logs, weights)
+        strand = strands[k]
         for j in range(n):
-            total += weights[j]
+            strand[j] += weights[j]
             weights[j] /= t + 1 - shift - start - j
         for c in range(k):
-            later, past = sums[c, t + 1], sums[c, start + shift : start + shift + n]
-            part = 0.0
+            later, past, strand = sums[c, t + 1], sums[c, start + shift : start + shift + n], strands[c]
             for j in range(n):
-                part += weights[j] * (later - past[j])
-            played[c] += part
-    return total, played
+                strand[j] += weights[j] * (later - past[j])
+    half = _BLOCK // 2
+    while half > 0:
+        for c in range(k + 1):
+            for j in range(half):
+                strands[c, j] += strands[c, j + half]
+        half //= 2
+    return strands[k, 0], strands[:k, 0].copy()
 
 
 @compiled
