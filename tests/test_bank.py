@@ -1,14 +1,17 @@
 """A bank of many is many banks of one."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from baserate import Bank, load, save
 from baserate.adapters import RegressAndReweight
 from baserate.marginals import BBSE
-from baserate.state import dumps
+from baserate.state import Component, dumps
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
 
 K = 3
@@ -48,7 +51,6 @@ def test_a_key_is_an_adapter_of_its_own_bit_for_bit(name):
         np.testing.assert_array_equal(pure, step.proba)
         for key in np.unique(keys):
             if key not in alone:
-                alone[key] = fitted(name)
                 fresh = RegressAndReweight(**ADAPTERS[name].get_params(deep=False)).fit(P[:100], Y[:100])
                 alone[key] = fresh
             mine = keys == key
@@ -145,6 +147,12 @@ def test_a_redeployed_model_is_taken_over_by_every_key():
     before = bank.prior(["a", "b"])
     bank.adapter.refit(0.8 * np.eye(K)[Y] + 0.2 / K, Y)
     np.testing.assert_array_equal(bank.prior(["a", "b"]), before)
+    bank.step(["c"], P[:1])
+    np.testing.assert_array_equal(bank.prior(["new"])[0], np.bincount(Y) / len(Y))
+    other = Bank(RegressAndReweight(FollowTheHistory(K)).fit(0.8 * np.eye(K)[Y] + 0.2 / K, Y))
+    rows = RNG.integers(len(P), size=9)
+    np.testing.assert_array_equal(bank.step(["late"] * 9, P[rows]).proba, other.step(["late"] * 9, P[rows]).proba)
+    np.testing.assert_array_equal(bank.prior(["late"]), other.prior(["late"]))
 
 
 @pytest.mark.parametrize(
@@ -159,3 +167,68 @@ def test_a_redeployed_model_is_taken_over_by_every_key():
 def test_what_cannot_be_banked_is_refused(adapter, error, complaint):
     with pytest.raises(error, match=complaint):
         Bank(adapter)
+
+
+class Sharpen(Component):
+    """A calibrator with an effect."""
+
+    def fit(self, proba, y):
+        return self
+
+    def transform(self, proba):
+        return proba**3 / (proba**3).sum(axis=1, keepdims=True)
+
+
+def test_the_calibrator_is_used():
+    adapter = RegressAndReweight(FollowTheHistory(K), calibrator=Sharpen()).fit(P[:100], Y[:100])
+    bank = Bank(adapter)
+    for rows in (slice(0, 20), slice(20, 50)):
+        together, alone = bank.step(["a"] * (rows.stop - rows.start), P[rows]), adapter.step(P[rows])
+        np.testing.assert_array_equal(together.proba, alone.proba)
+
+
+class Recording(LastSighting):
+    """Keeps the evidence that the bank hands over."""
+
+    seen: ClassVar = []
+
+    def update_rows(self, state, rows, z, evidence=None):
+        Recording.seen.append(evidence)
+        super().update_rows(state, rows, z, evidence)
+
+
+def test_the_tracker_is_handed_the_evidence_of_every_key():
+    bank = Bank(RegressAndReweight(Recording(K)).fit(P[:100], Y[:100]))
+    labels = np.array([-1, 2, 1, -1])
+    bank.update(["b", "a", "b", "a"], P[:4], labels)
+    evidence = Recording.seen[-1]
+    np.testing.assert_array_equal(evidence.starts, [0, 2, 4])
+    np.testing.assert_array_equal(evidence.labels, [-1, 1, 2, -1])
+    np.testing.assert_array_equal(evidence.proba, P[[0, 2, 1, 3]])
+    source = bank.adapter.source_prior_
+    expected = [P[0] / source, np.eye(K)[1], np.eye(K)[2], P[3] / source]
+    np.testing.assert_allclose(evidence.likelihoods, expected)
+
+
+class NotFinite(BBSE):
+    def estimate_groups(self, proba, starts):
+        return super().estimate_groups(proba, starts) * np.nan
+
+
+def test_nonsense_from_an_estimator_is_noticed():
+    bank = Bank(RegressAndReweight(FollowTheHistory(K), NotFinite()).fit(P[:100], Y[:100]))
+    before = dumps(bank)
+    with pytest.raises(ValueError, match="not finite"):
+        bank.update(["a"], P[:1])
+    assert dumps(bank) == before
+
+
+def test_the_adapter_is_copied_and_a_clone_is_an_empty_bank():
+    adapter = fitted("history")
+    bank = Bank(adapter)
+    bank.step(["a"], P[:1])
+    adapter.fit(0.8 * np.eye(K)[Y] + 0.2 / K, Y)
+    np.testing.assert_allclose(bank.adapter.source_prior_, np.bincount(Y[:100]) / 100)
+    empty = clone(bank)
+    assert len(empty) == 0
+    assert len(bank) == 1

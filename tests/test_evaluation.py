@@ -6,6 +6,7 @@ from sklearn.linear_model import SGDClassifier
 
 from baserate import evaluate
 from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.protocols import Step
 from baserate.shifts import Monotone, frequencies, sample_stream
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
@@ -98,3 +99,54 @@ def test_bad_input():
     without = list(sample_stream(P, Y, Monotone(), n_rounds=2, rng=0))
     with pytest.raises(ValueError, match="features"):
         evaluate(Online(), without)
+
+
+class Counting:
+    """A learner that tracks the class mix of what it has seen, in place."""
+
+    def __init__(self):
+        self.counts = np.ones(3)
+        self.prior_ = self.counts / 3
+
+    def predict_proba(self, X):
+        return np.tile(self.prior_, (len(X), 1))
+
+    def update(self, X, y):
+        self.counts += np.bincount(y, minlength=3)
+        self.prior_[:] = self.counts / self.counts.sum()
+
+
+def test_the_prior_of_a_learner_is_the_one_it_predicted_with():
+    records = evaluate(Counting(), stream())
+    np.testing.assert_allclose(records.prior[0], 1 / 3)
+    seen = 1 + np.cumsum(records.frequencies * 7, axis=0)
+    np.testing.assert_allclose(records.prior[1:], (seen / seen.sum(axis=1, keepdims=True))[:-1])
+    assert np.isnan(evaluate(Online(), stream()).mse)
+
+
+class Structural:
+    """An adapter in the structural sense, on probabilities or on features."""
+
+    def fit(self, proba, y):
+        return self
+
+    def predict_proba(self, proba):
+        self.saw = np.array(proba)
+        return np.full((len(proba), 3), 1 / 3)
+
+    def update(self, proba, y=None):
+        np.testing.assert_array_equal(proba, self.wanted.pop(0))
+
+    def step(self, proba, y=None):
+        step = Step(self.predict_proba(proba), np.full(3, 1 / 3), {})
+        self.update(proba)
+        return step
+
+
+def test_adapters_are_handed_what_they_work_on():
+    on_proba, on_features = Structural(), Structural()
+    on_features.input_kind = "features"
+    on_proba.wanted = [batch.proba for batch in stream()]
+    on_features.wanted = [batch.features for batch in stream()]
+    evaluate(on_proba, stream())
+    evaluate(on_features, stream())

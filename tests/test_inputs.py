@@ -257,3 +257,43 @@ def test_the_bank_refuses_bad_input_and_stays_as_it_was():
                 assert dumps(bank) == before, (name, argument, bad)
                 tried += 1
     assert tried > 80
+
+
+@pytest.mark.parametrize(("total", "fine"), [(1.0009, True), (0.9991, True), (1.0011, False), (0.9989, False)])
+def test_rows_sum_to_one_within_a_thousandth(total, fine):
+    row = np.array([[0.2, 0.3, total - 0.5]])
+    if fine:
+        prepare(Base()).predict_proba(row)
+    else:
+        with pytest.raises(ValueError, match=r"proba row 0 sums to"):
+            prepare(Base()).predict_proba(row)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        pd.Series([0, pd.NA, 2], dtype="Int64"),
+        pd.Series([0, pd.NA, 2], dtype=object),
+        pd.Series([0, None, 2]),
+        pl.Series([0, None, 2]),
+        np.array([0, None, 2], dtype=object),
+        np.ma.array([0, 1, 2], mask=[False, True, False]),
+    ],
+    ids=["Int64", "object", "float", "polars", "None", "masked"],
+)
+def test_missing_labels_in_every_form(missing):
+    adapters = [prepare(RegressAndReweight(FollowTheHistory(3))) for _ in range(2)]
+    adapters[0].update(PROBA[:3], missing)
+    adapters[1].update(PROBA[:3], [0, -1, 2])
+    assert dumps(adapters[0]) == dumps(adapters[1])
+
+
+@pytest.mark.parametrize("y", [["0", "1", "2"], pd.Series(["0", "1", "2"]), [[0], [1, 2], [2]], ["spam", "ham", "ham"]])
+def test_text_and_ragged_labels_are_refused_by_name(y):
+    with pytest.raises((ValueError, TypeError), match=r"\by\b"):
+        prepare(RegressAndReweight()).update(PROBA[:3], y)
+
+
+def test_masked_probabilities_are_missing():
+    with pytest.raises(ValueError, match="proba row 1 holds NaN"):
+        prepare(Base()).predict_proba(np.ma.array(PROBA[:2], mask=[[False] * 3, [True] * 3]))

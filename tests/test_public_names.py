@@ -79,3 +79,8 @@ def test_the_help_pulls_in_none_of_the_slow_libraries():
 
 def test_the_package_is_typed():
     assert (Path(baserate.__file__).parent / "py.typed").is_file()
+
+
+def test_sub_packages_are_served_by_the_root():
+    script = "import baserate; baserate.trackers.FLHFTL; baserate.shifts.Square; assert 'trackers' in dir(baserate)"
+    subprocess.run([sys.executable, "-c", script], check=True)

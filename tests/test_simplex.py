@@ -117,3 +117,21 @@ def test_groups_get_their_own_offsets():
 @pytest.mark.parametrize("scale", [1e-320, 1e-160, 1.0, 1e300])
 def test_normalise_at_any_scale(scale):
     np.testing.assert_allclose(normalise(np.array([scale, 3 * scale])), [0.25, 0.75], rtol=1e-2)
+
+
+def test_large_vectors_keep_their_digits():
+    bounds = np.zeros(3), np.ones(3)
+    np.testing.assert_allclose(project(np.array([[1e16, 1e16, 0.0]]), *bounds), [[0.5, 0.5, 0.0]])
+    np.testing.assert_allclose(project(np.array([[3e8, 3e8 + 0.5, 1.0]]), *bounds), [[0.25, 0.75, 0.0]], atol=1e-7)
+
+
+def test_subnormal_products_are_computed_in_the_log_domain():
+    got = one_group([1e-200, 2e-200, 1.0], [-250.0, -250.0, -np.inf])
+    np.testing.assert_allclose(got, [[1 / 3, 2 / 3, 0.0]], rtol=1e-9)
+
+
+def test_what_is_normal_is_not_touched():
+    v = np.array([[0.9, 0.1], [0.2, 0.6]])
+    got = normalise(v)
+    np.testing.assert_array_equal(got[0], v[0])
+    np.testing.assert_allclose(got[1], [0.25, 0.75])

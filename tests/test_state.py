@@ -1,6 +1,7 @@
 """Files: whole or not at all, never another program's, never code."""
 
 import contextlib
+import copy
 import io
 import json
 import os
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from baserate import load, save
+from baserate import Bank, load, save
+from baserate.adapters import RegressAndReweight
 from baserate.state import SCHEMA, Component, dumps, loads
-from baserate.trackers import FLHFTL, FollowTheHistory
+from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
 
 
 class Box(Component):
@@ -258,3 +260,89 @@ def test_equal_states_have_equal_bytes():
     assert dumps(trackers[0]) == dumps(trackers[1])
     trackers[0].update([0.2, 0.3, 0.5])
     assert dumps(trackers[0]) != dumps(trackers[1])
+
+
+def _edited(obj, change):
+    """The bytes of an object, its manifest changed by hand."""
+    data = io.BytesIO(dumps(obj))
+    edited = io.BytesIO()
+    with zipfile.ZipFile(data) as old, zipfile.ZipFile(edited, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                change(manifest["object"])
+                content = json.dumps(manifest)
+            new.writestr(name, content)
+    return edited.getvalue()
+
+
+@pytest.mark.parametrize(
+    "tracker", [FollowTheHistory(3), FollowTheFixedWindow(3), LastSighting(3), FLHFTL(3)], ids=repr
+)
+def test_arrays_that_do_not_fit_are_refused(tracker):
+    """Compiled code does not check bounds, so a file must not bring arrays of another size."""
+
+    def more_classes(node):
+        node["params"]["n_classes"] = 2_000
+
+    with pytest.raises(ValueError, match="holds"):
+        loads(_edited(tracker, more_classes))
+
+
+def test_an_adapter_with_parts_that_do_not_fit_is_refused():
+    two, three = (RegressAndReweight(FollowTheHistory(k)).fit(0.7 * np.eye(k) + 0.3 / k, np.arange(k)) for k in (2, 3))
+    for name in ("source_prior_", "_prior", "_offsets", "_bounds", "tracker_"):
+        mixed = copy.deepcopy(three)
+        setattr(mixed, name, getattr(two, name))
+        with pytest.raises(ValueError, match="holds"):
+            loads(dumps(mixed))
+
+
+def test_a_bank_with_arrays_that_do_not_fit_is_refused():
+    bank = Bank(RegressAndReweight(FollowTheHistory(2)).fit(0.7 * np.eye(2) + 0.15, [0, 1]))
+    bank.step(["a", "b"], np.full((2, 2), 0.5))
+
+    def more_keys(node):
+        node["state"]["_keys"].append("c")
+
+    with pytest.raises(ValueError, match="holds"):
+        loads(_edited(bank, more_keys))
+
+
+@pytest.mark.parametrize("name", ["baserate.__main__.main", "baserate.cli.main", "baserate._version.__version__"])
+def test_nothing_but_classes_of_public_modules_is_touched(name, capsys):
+    def other_class(node):
+        node["$class"] = name
+
+    with pytest.raises(ValueError, match="not known here"):
+        loads(_edited(FollowTheHistory(2), other_class))
+    assert capsys.readouterr().out == ""
+
+
+def test_what_a_package_does_not_export_loads_in_a_fresh_process(tmp_path):
+    from baserate.paper.synthetic import Lagged
+
+    save(Lagged(FLHFTL(3)), tmp_path / "file")
+    script = "import sys, baserate; print(type(baserate.load(sys.argv[1])).__name__)"
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "file"], capture_output=True, text=True, check=True)
+    assert done.stdout == "Lagged\n"
+
+
+def test_states_are_not_shared():
+    first = FollowTheHistory(2)
+    first.update([0.1, 0.9])
+    second = FollowTheHistory(2).set_state(first.get_state())
+    second.update([0.9, 0.1])
+    np.testing.assert_allclose(first.predict(), [0.1, 0.9])
+
+
+def test_a_class_that_is_defined_again_keeps_its_old_instances():
+    def define():
+        class Cell(Component):
+            pass
+
+        return Cell
+
+    old, new = define()(), define()()
+    assert type(loads(dumps(old))) is type(new)

@@ -23,11 +23,16 @@ _HOME = {
 }
 
 
+_SUB_PACKAGES = {"adapters", "checks", "datasets", "marginals", "metrics", "models", "shifts", "trackers"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUB_PACKAGES:
+        return import_module(f"baserate.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'baserate' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*globals(), *_HOME, *_SUB_PACKAGES})

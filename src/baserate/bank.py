@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from baserate.adapters import RegressAndReweight
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
-from baserate.state import Component
-from baserate.validation import check_fitted, check_integer, check_labels, check_proba
+from baserate.state import Component, check_array
+from baserate.trackers import FollowTheHistory
+from baserate.validation import check_fitted, check_integer, check_labels
 
 Key = str | int
 Keys = Sequence[Key] | NDArray[Any]
@@ -48,7 +49,7 @@ class Bank(Component):
     Parameters
     ----------
     adapter : RegressAndReweight
-        Fitted, with a tracker of bounded state, such as `FollowTheHistory`. It is the template; it is not moved.
+        Fitted, with a tracker of bounded state, such as `FollowTheHistory`. It is the template: copied, not moved.
 
     Examples
     --------
@@ -63,7 +64,6 @@ class Bank(Component):
     """
 
     def __init__(self, adapter: RegressAndReweight) -> None:
-        self.adapter = adapter
         if not isinstance(adapter, RegressAndReweight):
             raise TypeError(f"adapter is {adapter!r}; give a fitted RegressAndReweight.")
         check_fitted(adapter, "source_prior_")
@@ -75,12 +75,10 @@ class Bank(Component):
             )
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")
-        fresh = copy.deepcopy(adapter.tracker_)
-        fresh.reset()
+        self.adapter = copy.deepcopy(adapter)
         self.rounds_ = 0
-        self._birth = fresh.predict()
         self._row: dict[Key, int] = {}
-        self._state = self._tracker.new_state(self._birth[np.newaxis])
+        self._state = self._newborns(1)
         self._last_seen = np.zeros(1, dtype=np.int64)
 
     @property
@@ -153,13 +151,11 @@ class Bank(Component):
         return gone
 
     def _group(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None) -> _Groups:
-        checked = check_proba(proba, len(self.adapter.source_prior_))
+        checked = self.adapter.check_proba(proba)
         key_list = self._check_keys(keys)
         if len(key_list) != len(checked):
             raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
         labels = None if y is None else check_labels(y, *checked.shape, missing=True)
-        if self.adapter.calibrator_ is not None:
-            checked = self.adapter.calibrator_.transform(checked)
         index: dict[Key, int] = {}
         group = np.fromiter((index.setdefault(key, len(index)) for key in key_list), np.int64, len(key_list))
         order = np.argsort(group, kind="stable")
@@ -169,7 +165,7 @@ class Bank(Component):
 
     def _priors(self, keys: list[Key]) -> FloatArray:
         rows = np.fromiter((self._row.get(key, -1) for key in keys), np.int64, len(keys))
-        tracked = np.tile(self._birth, (len(keys), 1))
+        tracked = np.tile(self._tracker.birth_, (len(keys), 1))
         held = rows >= 0
         tracked[held] = self._tracker.predict_rows(self._state, rows[held])
         return self.adapter.project(tracked)
@@ -185,6 +181,8 @@ class Bank(Component):
     def _update(self, groups: _Groups) -> None:
         if groups.keys:
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
+            if not np.isfinite(z).all():
+                raise ValueError(f"{type(self.adapter.marginals_).__name__} gave a sighting that is not finite.")
             rows = self._rows(groups.keys)
             evidence = Evidence(groups.proba, self.adapter.source_prior_, groups.labels, groups.starts)
             self._tracker.update_rows(self._state, rows, z, evidence)
@@ -197,17 +195,24 @@ class Bank(Component):
         after = before + len(set(keys) - self._row.keys())
         if after > len(self._last_seen):
             self._reserve(max(after, 2 * before))
-        rows = np.fromiter((self._row.setdefault(key, len(self._row)) for key in keys), np.int64, len(keys))
+        for array, born in zip(self._state, self._newborns(after - before), strict=True):
+            array[before:after] = born
         self._last_seen[before:after] = self.rounds_
-        return rows
+        return np.fromiter((self._row.setdefault(key, len(self._row)) for key in keys), np.int64, len(keys))
+
+    def _newborns(self, n: int) -> Any:
+        """State of keys that have seen nothing; where they start is up to the adapter as it is now."""
+        return self._tracker.new_state(np.tile(self._tracker.birth_, (n, 1)))
 
     def _reserve(self, capacity: int) -> None:
-        bigger = self._tracker.new_state(np.tile(self._birth, (capacity, 1)))
+        """Make room for keys to come; what is in the new rows is set when they are born."""
         used = len(self._row)
-        for new, old in zip(bigger, self._state, strict=True):
-            new[:used] = old[:used]
-        self._state = bigger
-        self._last_seen = np.concatenate([self._last_seen[:used], np.zeros(capacity - used, dtype=np.int64)])
+
+        def larger(array: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([array[:used], np.empty((capacity - used, *array.shape[1:]), array.dtype)])
+
+        self._state = type(self._state)(*map(larger, self._state))
+        self._last_seen = larger(self._last_seen)
 
     def _check_keys(self, keys: Keys) -> list[Key]:
         """Keys as Python text or whole numbers, all of one kind, and of the kind this bank holds."""
@@ -228,14 +233,25 @@ class Bank(Component):
         used = len(self._row)
         return {
             "rounds_": self.rounds_,
-            "_birth": self._birth,
             "_keys": self.keys,
             "_state": {name: array[:used] for name, array in self._state._asdict().items()},
             "_last_seen": self._last_seen[:used],
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        self.rounds_, self._birth, self._last_seen = state["rounds_"], state["_birth"], state["_last_seen"]
+        n = len(state["_keys"])
+        like = self._newborns(n)._asdict()
+        arrays = {name: check_array(state["_state"][name], name, like[name]) for name in like}
+        self._last_seen = check_array(state["_last_seen"], "_last_seen", np.empty(n, dtype=np.int64))
+        self._state = type(self._state)(**arrays)
         self._row = {key: row for row, key in enumerate(state["_keys"])}
-        self._state = type(self._state)(**state["_state"])
+        self.rounds_ = state["rounds_"]
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """An empty bank around the same fitted adapter."""
+        return type(self)(self.adapter)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(RegressAndReweight(FollowTheHistory(3)).fit(0.7 * np.eye(3) + 0.1, [0, 1, 2]))]

@@ -45,12 +45,15 @@ class Evaluation(NamedTuple):
     @property
     def mse(self) -> float:
         """Mean squared distance of the prior to the true class mix: the honest figure."""
-        return marginal_mse(self.prior, self.q)
+        return self._distance_to(self.q)
 
     @property
     def mse_to_frequencies(self) -> float:
         """Mean squared distance of the prior to the label frequencies of each batch: the paper's figure."""
-        return marginal_mse(self.prior, self.frequencies)
+        return self._distance_to(self.frequencies)
+
+    def _distance_to(self, truth: FloatArray) -> float:
+        return float("nan") if np.isnan(self.prior).all() else marginal_mse(self.prior, truth)
 
 
 def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool = False) -> Evaluation:
@@ -88,13 +91,14 @@ def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool
     for batch in stream:
         started = time.perf_counter()
         prior = np.full(len(batch.q), np.nan)
-        inputs = batch.proba if getattr(method, "input_kind", "features") == "proba" else batch.features
+        default = "proba" if isinstance(method, Adapter) else "features"
+        inputs = batch.proba if getattr(method, "input_kind", default) == "proba" else batch.features
         if inputs is None:
             raise ValueError(f"{type(method).__name__} works on features; give sample_stream the features of the pool.")
         if isinstance(method, Adapter):
             proba, prior, _ = method.step(inputs, batch.y if labels else None)
         else:
-            prior = getattr(method, "prior_", prior)
+            prior = np.array(getattr(method, "prior_", prior))
             proba = method.predict_proba(inputs)
             method.update(inputs, batch.y)
         seconds = time.perf_counter() - started

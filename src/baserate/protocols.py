@@ -91,17 +91,25 @@ class Tracker(Protocol):
 
 
 @runtime_checkable
-class AdaptableTracker(Tracker, Protocol):
-    """A tracker that can be told what its adapter knows, and be restarted from a given vector."""
+class BindableTracker(Tracker, Protocol):
+    """A tracker that can be told what its adapter knows."""
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None: ...
+
+
+@runtime_checkable
+class RestartableTracker(Tracker, Protocol):
+    """A tracker that can start anew from a given vector."""
+
     def restart(self, birth: ArrayLike) -> None: ...
 
 
 @runtime_checkable
-class BankableTracker(AdaptableTracker, Protocol):
+class BankableTracker(Tracker, Protocol):
     """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
 
+    @property
+    def birth_(self) -> FloatArray: ...
     def new_state(self, births: FloatArray) -> Any: ...
     def predict_rows(self, state: Any, rows: IntArray) -> FloatArray: ...
     def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None: ...

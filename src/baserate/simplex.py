@@ -15,7 +15,7 @@ _ROUNDING = 1e-13
 
 
 def normalise(v: FloatArray) -> FloatArray:
-    """Scale non-negative vectors (along the last axis) to sum to one.
+    """Scale non-negative vectors (along the last axis) to sum to one; those that do so already are left as they are.
 
     Examples
     --------
@@ -24,7 +24,8 @@ def normalise(v: FloatArray) -> FloatArray:
     array([0.25, 0.75])
     """
     scaled = v / v.max(axis=-1, keepdims=True)  # so that neither huge nor tiny totals overflow or vanish
-    return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))
+    there = np.abs(v.sum(axis=-1, keepdims=True) - 1.0) <= _ROUNDING
+    return np.where(there, v, scaled / scaled.sum(axis=-1, keepdims=True))
 
 
 def log_ratio(prior: FloatArray, source_prior: FloatArray) -> FloatArray:
@@ -59,10 +60,12 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
         if inside and abs(total - 1.0) <= _ROUNDING:
             out[row] = v[row]  # already there: not a bit is changed
             continue
+        # Adding a constant to all classes changes nothing; near zero, the least is lost to rounding.
+        u = v[row] - v[row].max()
         corners = np.empty(2 * k)
         for c in range(k):
-            corners[c] = v[row, c] - upper[c]
-            corners[k + c] = v[row, c] - lower[c]
+            corners[c] = u[c] - upper[c]
+            corners[k + c] = u[c] - lower[c]
         corners.sort()
         # Bisection over the sorted corners: the sum is at least one at `low` and at most one at `high`.
         low, high = 0, 2 * k - 1
@@ -70,7 +73,7 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
             middle = (low + high) // 2
             total = 0.0
             for c in range(k):
-                total += min(max(v[row, c] - corners[middle], lower[c]), upper[c])
+                total += min(max(u[c] - corners[middle], lower[c]), upper[c])
             if total >= 1.0:
                 low = middle
             else:
@@ -79,16 +82,16 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
         between = 0.5 * (corners[low] + corners[high])
         fixed, free_total, free = 0.0, 0.0, 0
         for c in range(k):
-            if v[row, c] - between >= upper[c]:
+            if u[c] - between >= upper[c]:
                 fixed += upper[c]
-            elif v[row, c] - between <= lower[c]:
+            elif u[c] - between <= lower[c]:
                 fixed += lower[c]
             else:
-                free_total += v[row, c]
+                free_total += u[c]
                 free += 1
         tau = (fixed + free_total - 1.0) / free if free > 0 else between
         for c in range(k):
-            out[row, c] = min(max(v[row, c] - tau, lower[c]), upper[c])
+            out[row, c] = min(max(u[c] - tau, lower[c]), upper[c])
     return out
 
 

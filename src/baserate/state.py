@@ -11,9 +11,10 @@ import io
 import json
 import os
 import secrets
+import sys
 import zipfile
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -24,7 +25,7 @@ from baserate._version import __version__
 SCHEMA = 1
 """Version of the file format. A reader knows every schema up to its own."""
 
-_REGISTRY: dict[str, type["Component"]] = {}
+_REGISTERED: dict[str, list[type["Component"]]] = {}
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
 
 
@@ -41,7 +42,7 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _REGISTRY[_class_name(cls)] = cls
+        _REGISTERED.setdefault(f"{cls.__module__}.{cls.__qualname__}", []).append(cls)
 
     def get_state(self) -> dict[str, Any]:
         """Everything the object has come to hold since it was constructed."""
@@ -176,14 +177,28 @@ def fingerprint(model: Any) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}:{joblib.hash(model)}"
 
 
+def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
+    """Check that an array out of a file has the shape and type it must have: compiled code does not look again.
+
+    The copy that is returned belongs to nobody else.
+    """
+    if not isinstance(value, np.ndarray) or value.shape != like.shape or value.dtype != like.dtype:
+        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise _UnreadableError(f"holds {name} as {found}, not as {like.dtype} {like.shape}")
+    return value.copy()
+
+
 def _class_name(cls: type) -> str:
-    """A class's name in files: where it is imported from by users, so that files survive a move between modules."""
-    parts = cls.__module__.split(".")
-    return ".".join([*(parts[:2] if parts[0] == "baserate" else parts), cls.__qualname__])
+    """A class's name in files: where users import it from, if they can, so that files survive a move of the code."""
+    package = ".".join(cls.__module__.split(".")[:2])
+    if package.startswith("baserate.") and getattr(sys.modules.get(package), cls.__qualname__, None) is cls:
+        return f"{package}.{cls.__qualname__}"
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _is_registered(value: object) -> bool:
-    return _REGISTRY.get(_class_name(type(value))) is type(value)
+    cls = type(value)
+    return cls in _REGISTERED.get(f"{cls.__module__}.{cls.__qualname__}", [])
 
 
 def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
@@ -209,6 +224,8 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
         params = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_params(deep=False).items())}
         state = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_state().items())}
         return {"$class": _class_name(type(value)), "params": params, "state": state}
+    if hasattr(value, "__array__"):  # a frame or a series; it comes back as an array
+        return _encode(np.asarray(value), arrays, where)
     if hasattr(value, "predict_proba"):
         return {"$model": where.rpartition(".")[2], "fingerprint": fingerprint(value)}
     raise TypeError(f"cannot save {where}: {type(value).__name__} is not plain data, nor a registered class.")
@@ -259,9 +276,14 @@ def _decode_model(node: dict[str, Any], models: dict[str, Any], unused: set[str]
 
 
 def _resolve(name: str) -> type[Component]:
-    if name not in _REGISTRY and name.startswith("baserate."):
+    """The registered class of a name in a file. Only public modules of this package are imported for it."""
+    module, _, attribute = name.rpartition(".")
+    cls: Any = None
+    if module.startswith("baserate.") and not any(part.startswith("_") for part in module.split(".")):
         with contextlib.suppress(ModuleNotFoundError):
-            importlib.import_module(name.rpartition(".")[0])
-    if name not in _REGISTRY:
+            cls = getattr(importlib.import_module(module), attribute, None)
+    if not (isinstance(cls, type) and issubclass(cls, Component)):
+        cls = _REGISTERED.get(name, [None])[-1]
+    if cls is None:
         raise _UnreadableError(f"holds a {name}, which is not known here; import the module that defines it first")
-    return _REGISTRY[name]
+    return cast(type[Component], cls)

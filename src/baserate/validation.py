@@ -4,6 +4,9 @@ Each function returns what it was given in the form the library works with, or r
 names the argument, says what is wrong with it and what to do. None of them changes what it was given.
 """
 
+import operator
+import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -14,11 +17,12 @@ from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 
 from baserate.compiled import compiled
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.simplex import normalise
 
 SUM_TOLERANCE = 1e-3
-"""How far a row of probabilities may be from summing to one: room for float32 and for files with few digits."""
+"""How far a row of probabilities may be from summing to one: room for float32, and for the rounding in files."""
 
-_HUGE = 1e100  # sightings beyond this are a bug upstream, and their squares would overflow
+_HUGE = 1e9  # a sighting beyond this is a bug upstream, and would drown all others in a running sum
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -51,6 +55,8 @@ def _as_float_array(value: ArrayLike, name: str, ndim: int) -> FloatArray:
     """A C-ordered float64 array of `ndim` dimensions; the value itself where it is one already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
         return value
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
@@ -108,16 +114,18 @@ def _describe_bad_row(row: FloatArray, i: int, name: str) -> str:
 
 def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", *, missing: bool = False) -> IntArray:
     """Check labels: class indices 0..k-1. With `missing`, -1 or NaN marks a sample whose label is not known."""
-    array = np.asarray(y)
+    array = _as_label_array(y, name)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; expected one label per sample, in one dimension.")
     if len(array) != n_samples:
         raise ValueError(f"{name} has {len(array)} labels; expected {n_samples}, one per sample.")
     if array.dtype.kind == "O":
         try:
+            array = np.array([np.nan if value is None else float(operator.index(value)) for value in array])
+        except TypeError:
+            if any(not isinstance(value, Real) for value in array):
+                raise TypeError(_labels_advice(name, f"holds {_first_non_number(array)!r}")) from None
             array = array.astype(np.float64)
-        except (ValueError, TypeError) as error:
-            raise TypeError(_labels_advice(name, f"holds {_first_non_number(array)!r}")) from error
     if array.dtype.kind not in "fiub":
         raise TypeError(_labels_advice(name, f"has dtype {array.dtype}"))
     if array.dtype.kind == "f":
@@ -134,6 +142,18 @@ def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", 
     if outside.any():
         raise ValueError(_labels_advice(name, f"holds the unknown label {array[int(outside.argmax())]:.6g}", n_classes))
     return array.astype(np.int64)
+
+
+def _as_label_array(y: ArrayLike, name: str) -> NDArray[Any]:
+    """Labels as an array, in which those that are masked or pandas' NA are NaN."""
+    try:
+        if isinstance(y, np.ma.MaskedArray):
+            return np.asarray(np.ma.filled(y.astype(np.float64), np.nan))
+        if hasattr(y, "isna") and hasattr(y, "to_numpy") and np.ndim(y) == 1 and y.isna().any():
+            return np.asarray(y.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(y)
+    except (ValueError, TypeError) as error:
+        raise ValueError(_labels_advice(name, f"is not a plain array ({error})")) from error
 
 
 def _first_non_number(values: NDArray[Any]) -> object:
@@ -171,7 +191,8 @@ def check_prior(
 ) -> FloatArray:
     """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
     array = _as_float_array(q, name, 1)
-    array = np.array(check_proba(array[np.newaxis], n_classes, name)[0])
+    # A sum that is not quite one would be tracked as a shift.
+    array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
     if positive and (array == 0).any():
         raise ValueError(
             f"{name} gives class {int((array == 0).argmax())} no mass; the source needs every class. Drop the class, "
@@ -239,3 +260,11 @@ def check_fitted(estimator: object, attribute: str) -> None:
     """Check that `fit` has been called."""
     if not hasattr(estimator, attribute):
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet; call fit on the holdout first.")
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line outside of this package that led here."""
+    level = 1
+    while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "baserate":
+        level += 1
+    warnings.warn(message, UserWarning, stacklevel=level + 1)

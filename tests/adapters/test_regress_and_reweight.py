@@ -1,6 +1,7 @@
 """Algorithm 1: against a transcription, and its switches one by one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from baserate.adapters import Base, RegressAndReweight
@@ -305,3 +306,122 @@ def test_the_drift_is_followed_and_the_error_falls():
             wrong[i] += (predicted != labels).sum() * (t >= 50)
     assert np.abs(adapter.prior_ - mix).max() < 0.1
     assert wrong[0] < 0.6 * wrong[1]
+
+
+def test_after_a_refit_predictions_use_the_new_source_prior():
+    adapter = RegressAndReweight(FLHFTL(K, learning_rate="theory")).fit(*HOLDOUT)
+    for batch in BATCHES:
+        adapter.update(batch)
+    before, rate = adapter.prior_, adapter.tracker_.rate_
+    other, labels = 0.8 * np.eye(K)[Y] + 0.05, Y
+    adapter.refit(other, labels)
+    source = np.bincount(labels) / len(labels)
+    np.testing.assert_allclose(adapter.log_offsets(), np.log(before / source), atol=1e-12)
+    expected = other[:9] * before / source
+    np.testing.assert_allclose(adapter.predict_proba(other[:9]), expected / expected.sum(axis=1, keepdims=True))
+    assert adapter.tracker_.rate_ == pytest.approx(adapter.marginals_.sigma_min_**2 / (8 * K))
+    assert adapter.tracker_.rate_ != rate
+    adapter.reset()
+    np.testing.assert_allclose(adapter.prior_, source)
+
+
+def test_transductive_with_labels_says_which_prior_it_used():
+    adapter = RegressAndReweight(LastSighting(K), transductive=True).fit(*HOLDOUT)
+    step = adapter.step(BATCHES[0], LABELS[0])
+    np.testing.assert_allclose(step.prior, adapter.marginals_.estimate(BATCHES[0]))
+    np.testing.assert_allclose(adapter.prior_, np.bincount(LABELS[0], minlength=K) / 10)
+
+
+def test_the_stricter_of_floor_and_bounds_holds():
+    adapter = RegressAndReweight(LastSighting(K), floor=0.02, bounds=([0.1, 0, 0, 0], 1.0)).fit(*HOLDOUT)
+    adapter.set_prior([0.0, 0.0, 0.0, 1.0])
+    np.testing.assert_allclose(adapter.prior_, [0.1, 0.02, 0.02, 0.86])
+
+
+@pytest.mark.parametrize("k", [6, 7, 20, 21, 45, 58])
+def test_limits_that_leave_one_mix_only(k):
+    holdout = np.full((k, k), 0.1 / k) + 0.9 * np.eye(k)
+    for limits in ({"floor": 1 / k}, {"bounds": (0.0, 1 / k)}, {"bounds": (-3.0, [5.0] * k)}):
+        adapter = RegressAndReweight(LastSighting(k), **limits).fit(holdout, np.arange(k))
+        adapter.update(holdout[:1])
+        assert adapter.prior_.min() >= 0
+        assert adapter.prior_.sum() == pytest.approx(1)
+        if "bounds" not in limits or limits["bounds"][0] == 0:
+            np.testing.assert_allclose(adapter.prior_, 1 / k)
+
+
+def test_a_prior_that_is_rounded_is_not_a_shift():
+    adapter = RegressAndReweight(source_prior=[0.0012, 0.0013, 0.497, 0.5]).fit(*HOLDOUT)
+    np.testing.assert_allclose(adapter.log_offsets(), 0, atol=1e-12)
+    assert adapter.source_prior_.sum() == pytest.approx(1, abs=1e-15)
+    adapter.set_prior([0.0012, 0.0013, 0.497, 0.5])
+    np.testing.assert_allclose(adapter.log_offsets(), 0, atol=1e-12)
+
+
+class NeedsThePrior(MeanOutput):
+    """An estimator that works without labels, but must be told the source prior: as maximum likelihood does."""
+
+    def bind(self, *, source_prior):
+        self.source_prior_ = source_prior
+
+    def fit(self, proba, y):
+        self.saw_ = len(proba), y
+        return self
+
+    def estimate(self, proba):
+        weighted = np.asarray(proba) / self.source_prior_
+        return (weighted / weighted.sum(axis=1, keepdims=True)).mean(axis=0)
+
+
+def test_an_estimator_without_labels_is_told_the_source_prior():
+    p = [0.4, 0.3, 0.2, 0.1]
+    without = RegressAndReweight(LastSighting(K), NeedsThePrior(), source_prior=p).fit()
+    np.testing.assert_array_equal(without.marginals_.source_prior_, p)
+    unlabelled = RegressAndReweight(LastSighting(K), NeedsThePrior(), source_prior=p).fit(P)
+    assert unlabelled.marginals_.saw_ == (len(P), None)
+    without.update(BATCHES[0])
+    unlabelled.update(BATCHES[0])
+    np.testing.assert_array_equal(without.prior_, unlabelled.prior_)
+
+
+class OnlyRestarts(Recorder):
+    def restart(self, birth):
+        self.birth = np.asarray(birth)
+
+    def predict(self):
+        return getattr(self, "birth", np.full(K, 1 / K))
+
+
+def test_restart_does_not_need_bind():
+    adapter = RegressAndReweight(OnlyRestarts()).fit(*HOLDOUT)
+    adapter.set_prior([0.1, 0.2, 0.3, 0.4])
+    np.testing.assert_array_equal(adapter.prior_, [0.1, 0.2, 0.3, 0.4])
+
+
+class Broken(Component):
+    """A plug-in whose output is nonsense."""
+
+    def fit(self, proba, y):
+        return self
+
+    def transform(self, proba):
+        return proba * np.nan
+
+    estimate = transform
+
+
+def test_nonsense_from_plug_ins_is_noticed():
+    with pytest.raises(ValueError, match="calibrator's output"):
+        RegressAndReweight(calibrator=Broken()).fit(*HOLDOUT)
+
+
+def test_warnings_point_at_the_caller():
+    columns = np.array([[0.48, 0.46, 0.06], [0.46, 0.48, 0.06], [0.1, 0.1, 0.8]])
+    with pytest.warns(UserWarning, match="nearly singular") as caught:
+        RegressAndReweight(LastSighting(3)).fit(np.repeat(columns, 3, axis=0), np.repeat(np.arange(3), 3))
+    assert caught[0].filename == __file__
+
+
+def test_columns_from_a_data_frame_can_be_saved():
+    adapter = RegressAndReweight(source_prior=pd.Series([0.4, 0.3, 0.2, 0.1])).fit(*HOLDOUT)
+    np.testing.assert_array_equal(loads(dumps(adapter)).source_prior_, adapter.source_prior_)

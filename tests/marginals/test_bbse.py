@@ -133,3 +133,17 @@ def test_a_failed_refit_keeps_the_old_fit():
     with pytest.raises(ValueError, match="singular"):
         bbse.fit(*_confused(0.0))
     np.testing.assert_array_equal(bbse.confusion_, before)
+
+
+def test_ties_go_to_the_first_class():
+    holdout, y = [[0.9, 0.1], [0.1, 0.9]], [0, 1]
+    np.testing.assert_allclose(BBSE(soft=False).fit(holdout, y).estimate([[0.5, 0.5]]), [1.0, 0.0])
+
+
+def test_the_confused_are_the_true_classes_not_the_predicted():
+    """Samples of classes 0 and 1 look alike; it is outputs 2 and 3 that never differ."""
+    columns = np.array([[0.4, 0.4, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]])
+    asymmetric = np.array([[0.5, 0.3, 0.1, 0.1], [0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.5, 0.3], [0.0, 0.2, 0.1, 0.7]])
+    for rows in (columns, asymmetric):
+        with pytest.raises(ValueError, match="classes 0, 1 apart"):
+            BBSE().fit(np.repeat(rows, 3, axis=0), np.repeat(np.arange(4), 3))

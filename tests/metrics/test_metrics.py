@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from baserate.metrics import best_hypothesis_losses, dynamic_regret, error_rate, marginal_mse, reweighting_losses
+from baserate.shifts import Square
 from baserate.simplex import log_ratio, reweight
 
 RNG = np.random.default_rng(0)
@@ -134,3 +135,21 @@ def test_bad_loss_input(change, argument):
     good = {"priors": PLAYED, "proba": P, "y": Y, "source_prior": SOURCE}
     with pytest.raises(ValueError, match=argument):
         reweighting_losses(**{**good, **change})
+
+
+def test_the_librarys_own_shifts_may_leave_one_class_alone():
+    X = np.eye(K)[Y] + 0.5 * RNG.standard_normal((M, K))
+    path = Square(length=2).path(4, K)
+    got = best_hypothesis_losses(LogisticRegression(), X, Y, path)
+    np.testing.assert_array_equal(got[2], [0.0, 1.0, 1.0])
+    assert np.isinf(best_hypothesis_losses(LogisticRegression(), X, Y, path, loss="log")[2, 1])
+
+
+def test_where_both_lose_without_end_neither_is_better():
+    both = np.array([[np.inf, 1.0, 1.0]])
+    assert dynamic_regret(both, both, [[0.5, 0.5, 0.0]])[0] == 0
+
+
+def test_a_row_that_is_ruled_out_keeps_its_own_loss():
+    losses = reweighting_losses([[1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [1, 0], [0.5, 0.5])
+    np.testing.assert_array_equal(losses, [[0.0, 0.0]])

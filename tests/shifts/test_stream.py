@@ -1,6 +1,7 @@
 """The protocol of the experiments."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from baserate.shifts import Constant, Monotone, Square, frequencies, sample_stream
@@ -68,3 +69,54 @@ def test_a_class_that_the_path_never_asks_for_may_be_missing():
     two = Y != 2
     stream = list(sample_stream(P[two], Y[two], Constant([0.5, 0.5, 0.0]), n_rounds=3, rng=0))
     assert len(stream) == 3
+
+
+def test_a_path_that_is_rounded_works():
+    stream = list(sample_stream(P, Y, np.full((3, 3), 0.3331), batch_size=5, rng=0))
+    assert len(stream) == 3
+
+
+def test_an_array_is_cut_to_the_rounds_asked_for():
+    path = Constant().path(5, 3)
+    assert len(list(sample_stream(P, Y, path, n_rounds=2, rng=0))) == 2
+    for bad in (0, -1, 2.5, 6):
+        with pytest.raises((ValueError, TypeError), match="n_rounds"):
+            sample_stream(P, Y, path, n_rounds=bad, rng=0)
+
+
+def test_the_last_sample_of_a_class_may_be_drawn():
+    alone = Constant([1.0, 0.0, 0.0])
+    assert len(next(sample_stream(P, Y, alone, n_rounds=1, batch_size=30, rng=0)).rows) == 30
+    assert len(list(sample_stream(P, Y, alone, n_rounds=3, batch_size=10, exhaust=True, rng=0))) == 3
+
+
+def test_without_replacement_is_shuffled():
+    orders = [
+        np.concatenate([b.rows for b in sample_stream(P, Y, Constant([1.0, 0, 0]), n_rounds=3, exhaust=True, rng=seed)])
+        for seed in (0, 1)
+    ]
+    assert set(orders[0]) == set(orders[1]) == set(range(30))
+    assert (orders[0] != orders[1]).any()
+
+
+def test_features_may_be_a_frame_or_a_list():
+    frame = pd.DataFrame({"a": range(len(Y))}, index=range(500, 500 + len(Y)))
+    for features in (frame, frame.to_numpy().tolist()):
+        batch = next(sample_stream(P, Y, Constant(), n_rounds=1, features=features, rng=0))
+        np.testing.assert_array_equal(batch.features[:, 0], batch.rows)
+
+
+class WrongPath:
+    def path(self, n_rounds, n_classes, rng=None):
+        return np.full((n_rounds, n_classes), 0.5)
+
+
+def test_the_path_of_a_shift_is_checked():
+    with pytest.raises(ValueError, match=r"shift\.path row 0 sums to 1\.5"):
+        sample_stream(P, Y, WrongPath(), n_rounds=3, rng=0)
+
+
+def test_the_warning_points_at_the_caller():
+    with pytest.warns(UserWarning, match="run out") as caught:
+        list(sample_stream(P, Y, Constant([1.0, 0, 0]), n_rounds=9, exhaust=True, rng=0))
+    assert caught[0].filename == __file__

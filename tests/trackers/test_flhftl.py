@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from baserate.adapters import RegressAndReweight
 from baserate.marginals import BBSE
+from baserate.state import dumps
 from baserate.trackers import FLHFTL, flhftl
 
 TRANSCRIPTION = {"start": naive.flhftl_start, "window": naive.flhftl_window}
@@ -187,3 +188,15 @@ def test_the_exponential_is_exact_to_the_last_digits():
     below = np.empty(2)
     flhftl._exp(np.array([-709.0, -1e300]), below)
     np.testing.assert_allclose(below, np.exp(-708.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change", [{"n_classes": 5, "prior": [0.5, 0.5]}, {"experts": "nope"}, {"learning_rate": -1.0}]
+)
+def test_a_refused_parameter_changes_nothing(change):
+    tracker = FLHFTL(3)
+    tracker.update([0.2, 0.3, 0.5])
+    before = dumps(tracker)
+    with pytest.raises(ValueError, match=r"prior|experts|learning_rate"):
+        tracker.set_params(**change)
+    assert dumps(tracker) == before

@@ -64,6 +64,8 @@ class ReweightingAdapter(Component):
     ) -> tuple[Calibrator | None, FloatArray, FloatArray | None, IntArray | None]:
         """Fitted calibrator, source prior, calibrated probabilities and labels of a holdout."""
         if proba is None:
+            if y is not None:
+                raise ValueError("proba is missing, and y is there; give the holdout's probabilities, too.")
             if self.source_prior is None:
                 raise ValueError("proba is missing: without a holdout, give the source_prior to the constructor.")
             source_prior = check_prior(self.source_prior, name="source_prior", positive=True)
@@ -78,7 +80,8 @@ class ReweightingAdapter(Component):
         if holdout is None or labels is None:
             raise ValueError("y is missing: a calibrator needs a labelled holdout. Give one, or set calibrator=None.")
         calibrator = clone(self.calibrator, safe=False).fit(holdout, labels)
-        return calibrator, source_prior, calibrator.transform(holdout), labels
+        calibrated = check_proba(calibrator.transform(holdout), len(source_prior), "the calibrator's output")
+        return calibrator, source_prior, calibrated, labels
 
     def _source_prior(self, labels: IntArray | None, n_classes: int) -> FloatArray:
         if self.source_prior is not None:
@@ -109,7 +112,7 @@ class ReweightingAdapter(Component):
 
         Where the prior rules out every class that the model holds possible, the model's row is returned as it is.
         """
-        return self._predict(self._check(proba))
+        return self._predict(self.check_proba(proba))
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None) -> None:
         """Take in one round.
@@ -121,12 +124,12 @@ class ReweightingAdapter(Component):
         y : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
         """
-        checked = self._check(proba)
+        checked = self.check_proba(proba)
         self._advance(checked, self._check_labels(y, checked))
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
         """Predict a batch, then take it in; return what was used."""
-        checked = self._check(proba)
+        checked = self.check_proba(proba)
         labels = self._check_labels(y, checked)
         step = Step(self._predict(checked), self._current_prior().copy(), self._flags())
         self._advance(checked, labels)
@@ -136,10 +139,13 @@ class ReweightingAdapter(Component):
         self._observe(proba, labels)
         self.rounds_ += 1
 
-    def _check(self, proba: ArrayLike) -> FloatArray:
+    def check_proba(self, proba: ArrayLike) -> FloatArray:
+        """Check a batch, and calibrate it."""
         check_fitted(self, "source_prior_")
         checked = check_proba(proba, len(self.source_prior_))
-        return checked if self.calibrator_ is None else self.calibrator_.transform(checked)
+        if self.calibrator_ is None:
+            return checked
+        return check_proba(self.calibrator_.transform(checked), checked.shape[1], "the calibrator's output")
 
     def _check_labels(self, y: ArrayLike | None, proba: FloatArray) -> IntArray | None:
         return None if y is None else check_labels(y, *proba.shape, missing=True)

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.protocols import Calibrator, FloatArray, IntArray
+from baserate.simplex import normalise
 from baserate.validation import check_path
 
 
@@ -40,7 +41,7 @@ class Oracle(ReweightingAdapter):
 
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
         calibrator, source_prior, _, _ = self._read_holdout(proba, y)
-        self._path = check_path(self.priors, len(source_prior), "priors")
+        self._path = normalise(check_path(self.priors, len(source_prior), "priors"))
         self.calibrator_, self.source_prior_ = calibrator, source_prior
 
     def _current_prior(self) -> FloatArray:

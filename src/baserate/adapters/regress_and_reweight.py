@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,16 +12,18 @@ from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.marginals import BBSE
 from baserate.protocols import (
     UNLABELLED,
-    AdaptableTracker,
+    BindableTracker,
     Calibrator,
     Evidence,
     FloatArray,
     IntArray,
     MarginalEstimator,
+    RestartableTracker,
     Step,
     Tracker,
 )
 from baserate.simplex import log_ratio, project, reweight
+from baserate.state import check_array
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
 from baserate.validation import check_fitted, check_has_methods, check_prior, check_real, check_vector
 
@@ -50,9 +52,10 @@ class RegressAndReweight(ReweightingAdapter):
     bounds : (lower, upper), optional
         What a person knows: each a number or k numbers between which every class's share lies.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's.
+        The class mix the model was trained on. Default: the holdout's. It is kept by `refit`.
     enabled : bool
-        ``False`` is shadow mode: track, but leave the predictions alone. May be set at any time.
+        ``False`` is shadow mode: track, but leave the predictions alone. May be set at any time; the other parameters
+        take effect with the next `fit`.
 
     Attributes
     ----------
@@ -128,17 +131,20 @@ class RegressAndReweight(ReweightingAdapter):
                 "start with other classes, call fit."
             )
         limits = self._limits(k)
-        marginals = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
-        if labels is not None and holdout is not None:
-            marginals.fit(holdout, labels)
-        elif getattr(marginals, "needs_labels", True):
+        marginals: Any = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
+        needs_labels = getattr(marginals, "needs_labels", True)
+        if needs_labels and labels is None:
             raise ValueError(
                 f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
                 "that works without."
             )
+        if hasattr(marginals, "bind"):
+            marginals.bind(source_prior=source_prior)
+        if holdout is not None:
+            marginals.fit(holdout, labels)
         if tracker is None:
             tracker = self._new_tracker(k)
-        if isinstance(tracker, AdaptableTracker):
+        if isinstance(tracker, BindableTracker):
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
         self.calibrator_, self.source_prior_, self._bounds = calibrator, source_prior, limits
         self.marginals_, self.tracker_ = marginals, tracker
@@ -173,14 +179,15 @@ class RegressAndReweight(ReweightingAdapter):
                 check_vector(np.broadcast_to(np.asarray(b), n_classes) if np.ndim(b) == 0 else b, n_classes, "bounds")
                 for b in self.bounds
             )
+        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
         if self.floor is not None:
             lower = np.maximum(lower, check_real(self.floor, "floor", 0.0, 1.0 / n_classes))
-        if (lower > upper).any() or lower.sum() > 1 or upper.sum() < 1:
+        if (lower > upper).any() or lower.sum() > 1 + 1e-9 or upper.sum() < 1 - 1e-9:
             raise ValueError(
                 "bounds and floor leave no class mix: the lower limits must stay below the upper ones and sum to at "
                 "most 1, the upper ones to at least 1."
             )
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+        return lower, upper
 
     def _start(self) -> None:
         super()._start()
@@ -191,7 +198,7 @@ class RegressAndReweight(ReweightingAdapter):
         """Restart the tracking from a class mix that a person knows; the next batches move it on."""
         check_fitted(self, "source_prior_")
         prior = check_prior(q, len(self.source_prior_), "q")
-        if not isinstance(self.tracker_, AdaptableTracker):
+        if not isinstance(self.tracker_, RestartableTracker):
             raise TypeError(
                 f"{type(self.tracker_).__name__} cannot start from a given prior; it has no method restart(birth)."
             )
@@ -212,12 +219,12 @@ class RegressAndReweight(ReweightingAdapter):
 
         Where the prior rules out every class that the model holds possible, the model's row is returned as it is.
         """
-        checked = self._check(proba)
+        checked = self.check_proba(proba)
         return self._ahead(checked)._predict(checked)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
         """Predict a batch, then take it in; return what was used."""
-        checked = self._check(proba)
+        checked = self.check_proba(proba)
         labels = self._check_labels(y, checked)
         if self.transductive and labels is None:
             self._advance(checked, None)  # the look ahead is the update
@@ -286,6 +293,17 @@ class RegressAndReweight(ReweightingAdapter):
             groups: FloatArray = self.marginals_.estimate_groups(proba, starts)
             return groups
         return np.array([self.marginals_.estimate(proba[a:b]) for a, b in itertools.pairwise(starts)])
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            like = np.empty(len(self.source_prior_))
+            for name in ("source_prior_", "_prior", "_offsets"):
+                check_array(getattr(self, name), name, like)
+            for bound in self._bounds:
+                check_array(bound, "_bounds", like)
+            check_array(self.tracker_.predict(), "tracker_", like)
+        return self
 
     @classmethod
     def examples(cls) -> list[Self]:

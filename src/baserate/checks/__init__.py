@@ -64,7 +64,9 @@ Check = Callable[[Any], None]
 def checks_for(obj: Any) -> list[Check]:
     """All checks that apply to an object."""
     role = role_of(obj)
-    checks: list[Check] = [check_output, check_pure, check_deterministic, check_no_aliases, check_clone]
+    checks: list[Check] = [check_output, check_pure, check_deterministic, check_no_aliases]
+    if hasattr(obj, "get_params"):
+        checks += [check_clone]
     if isinstance(obj, Component):
         checks += [check_resume, check_bad_input]
     if role.move is not None:

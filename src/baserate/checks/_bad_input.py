@@ -1,12 +1,15 @@
 """Bad input is refused, in words that help, and changes nothing."""
 
+import contextlib
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from baserate.checks._roles import MIX, PROBA, K, X, Y, prepare, require
+from baserate.protocols import Tracker
 from baserate.state import dumps
 
 # Methods that array code calls with input that is checked already, and those of saving.
@@ -53,6 +56,12 @@ def public_methods(obj: Any) -> Iterator[tuple[str, list[str]]]:
 
 def check_bad_input(obj: Any) -> None:
     """Bad input gets a ValueError or TypeError that names the argument, and changes nothing: in every public method."""
+    if isinstance(obj, Tracker) and "n_classes" in getattr(obj, "get_params", dict)():
+        moved = prepare(obj, 2)
+        before = dumps(moved)
+        with contextlib.suppress(ValueError):
+            moved.set_params(n_classes=1)
+        require(dumps(moved) == before, obj, "set_params changes nothing when it refuses a value")
     for name, arguments in public_methods(obj):
         for argument in arguments:
             require(argument in GOOD, obj, f"{name} has an argument {argument!r} that its contract does not know")
@@ -65,5 +74,9 @@ def check_bad_input(obj: Any) -> None:
                     complaint = str(error)
                 else:
                     raise AssertionError(f"{type(obj).__name__}.{name} accepted {argument} = {bad!r}")
-                require(argument in complaint, obj, f"{name}: the error names {argument}, not {complaint!r}")
+                require(
+                    re.search(rf"\b{argument}\b", complaint),
+                    obj,
+                    f"{name}: the error names {argument}, not {complaint!r}",
+                )
                 require(dumps(ready) == before, obj, f"{name} changes nothing when it refuses {argument} = {bad!r}")

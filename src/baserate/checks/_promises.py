@@ -63,9 +63,8 @@ def check_clone(obj: Any) -> None:
     """A clone has the same parameters, and none of the state."""
     moved = prepare(obj, 5)
     fresh = clone(moved, safe=False)
-    if hasattr(obj, "get_params"):
-        before, after = obj.get_params(deep=False), fresh.get_params(deep=False)
-        require(repr(before) == repr(after), obj, "a clone has the same parameters")
+    before, after = obj.get_params(deep=False), fresh.get_params(deep=False)
+    require(repr(before) == repr(after), obj, "a clone has the same parameters")
     role_of(obj).start(fresh)
     require(same(look(fresh), look(prepare(obj))), obj, "a clone starts anew")
 

@@ -1,6 +1,5 @@
 """Black-box shift estimation: the class mix of a batch from the confusion matrix (Lipton et al. 2018)."""
 
-import warnings
 from typing import Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
-from baserate.validation import check_all_classes_present, check_fitted, check_labels, check_proba
+from baserate.validation import check_all_classes_present, check_fitted, check_labels, check_proba, warn_user
 
 _SINGULAR = 1e-8
 _NEARLY_SINGULAR = 0.05
@@ -62,8 +61,8 @@ class BBSE(Component):
         small holdout. ``False`` is the estimate of the paper's text, which may leave the simplex.
     joint : bool
         ``False`` (default) inverts the conditional matrix of the paper's text. ``True`` solves for the weights
-        q / q_0 with the joint matrix and a ridge of 1e-8, as in the paper's experiments; the two differ only where the
-        matrix is close to singular.
+        q / q_0 with the joint matrix and a ridge of 1e-8, as in the paper's experiments; the two differ where the
+        matrix is close to singular, and (the joint matrix being smaller) from about a thousand classes on.
 
     Attributes
     ----------
@@ -113,7 +112,7 @@ class BBSE(Component):
         class_starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         confusion = (np.add.reduceat(outputs[order], class_starts, axis=0) / counts[:, np.newaxis]).T
         sigma_min, direction = _smallest_singular(confusion)
-        self._warn_if_confused(sigma_min, direction)
+        self._report_confusion(sigma_min, direction)
         if self.joint:
             joint = confusion * (counts / n)
             ridge = _RIDGE * np.eye(k)
@@ -138,13 +137,15 @@ class BBSE(Component):
 
     def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         """The class mixes of several batches at once; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
+        if proba.shape[1:] != self._inverse_t.shape[1:]:  # compiled code does not look
+            raise ValueError(f"proba has {proba.shape[1]} columns; expected {len(self._inverse_t)}, one per class.")
         return _sightings(proba, starts, self._inverse_t, not self.soft, self.clip)
 
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(), cls(soft=False, clip=False), cls(joint=True)]
 
-    def _warn_if_confused(self, sigma_min: float, direction: FloatArray) -> None:
+    def _report_confusion(self, sigma_min: float, direction: FloatArray) -> None:
         if sigma_min >= _NEARLY_SINGULAR:
             return
         size = np.abs(direction)
@@ -157,12 +158,10 @@ class BBSE(Component):
                 "the confusion matrix of this holdout is singular: the model's outputs do not tell classes "
                 f"{confused} apart. {advice}"
             )
-        warnings.warn(
+        warn_user(
             f"the confusion matrix is nearly singular (sigma_min = {sigma_min:.2g}): classes {confused} are "
             "confused, and "
             f"noise in their estimated share is amplified up to {1 / sigma_min:.0f} times. {advice}",
-            UserWarning,
-            stacklevel=3,
         )
 
 

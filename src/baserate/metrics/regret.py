@@ -53,6 +53,7 @@ def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -
     # A class that is absent costs nothing, even where its loss is infinite.
     present = q > 0
     lost = np.zeros_like(q)
+    present &= played != best  # where both are infinite, neither is the better
     lost[present] = q[present] * (played[present] - best[present])
     return np.cumsum(lost.sum(axis=1))
 
@@ -148,8 +149,11 @@ def best_hypothesis_losses(
     rows = []
     for mix in mixes:
         weight = (mix / share)[labels]
-        fitted = clone(estimator).fit(X[weight > 0], labels[weight > 0], sample_weight=weight[weight > 0])
         proba = np.zeros((len(labels), k))
-        proba[:, fitted.classes_] = fitted.predict_proba(X)
+        if (mix > 0).sum() == 1:
+            proba[:, mix.argmax()] = 1.0  # of one class alone there is nothing to learn
+        else:
+            fitted = clone(estimator).fit(X[weight > 0], labels[weight > 0], sample_weight=weight[weight > 0])
+            proba[:, fitted.classes_] = fitted.predict_proba(X)
         rows.append(_class_losses(np.ones((1, k)), proba, labels, loss == "log")[0])
     return np.array(rows)[round_of.ravel()]

@@ -17,7 +17,8 @@ class Adversary(BaseShift):
     Parameters
     ----------
     variation : float
-        V, the total variation to spend over the run: at most T / 8, where delta reaches 1/4.
+        V, the total variation to spend over the run, as the proof counts it: that of the share of class 1 in the binary
+        problem, half of the L1 distance. At most T / 8, where delta reaches 1/4.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class RandomWalk(BaseShift):
         self.start = start
 
     def _path(self, n_rounds: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
-        scale = check_real(self.scale, "scale", 0.0, np.inf)
+        scale = check_real(self.scale, "scale", 0.0, 1e6)
         steps = scale * rng.standard_normal((n_rounds, n_classes))
         path = np.empty((n_rounds, n_classes))
         path[0] = mix_or_uniform(self.start, n_classes, "start")

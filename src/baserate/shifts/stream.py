@@ -1,6 +1,5 @@
 """Sample a stream with a given path of class mixes from a labelled pool."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -8,7 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.protocols import Batch, FloatArray, IntArray, Shift
-from baserate.validation import check_has_methods, check_integer, check_labels, check_path, check_proba, check_rng
+from baserate.validation import (
+    check_has_methods,
+    check_integer,
+    check_labels,
+    check_path,
+    check_proba,
+    check_rng,
+    warn_user,
+)
 
 
 def sample_stream(
@@ -70,9 +77,14 @@ def sample_stream(
     if isinstance(shift, Shift):
         if n_rounds is None:
             raise ValueError("n_rounds is missing; a shift needs to know how long its path is.")
-        path = shift.path(n_rounds, pool.shape[1], generator)
+        path = check_path(shift.path(n_rounds, pool.shape[1], generator), pool.shape[1], "shift.path")
     else:
-        path = check_path(shift, pool.shape[1], "shift")[:n_rounds]
+        path = check_path(shift, pool.shape[1], "shift")
+        if n_rounds is not None and check_integer(n_rounds, "n_rounds", 1) > len(path):
+            raise ValueError(f"n_rounds is {n_rounds}, but shift has only {len(path)} rounds; give a longer path.")
+        path = path[:n_rounds]
+    if features is not None:
+        features = np.asarray(features)
     if features is not None and len(features) != len(pool):
         raise ValueError(f"features has {len(features)} rows; expected {len(pool)}, one per sample of proba.")
     members = [np.flatnonzero(labels == c) for c in range(pool.shape[1])]
@@ -118,11 +130,7 @@ def _draw_without_replacement(
         for c in np.unique(classes):
             wanted = np.flatnonzero(classes == c)
             if len(wanted) > len(left[c]):
-                warnings.warn(
-                    f"the pool has run out of class {c} after {t} of {len(path)} rounds; the stream ends here.",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn_user(f"the pool has run out of class {c} after {t} of {len(path)} rounds; the stream ends here.")
                 return
             rows[wanted], left[c] = left[c][: len(wanted)], left[c][len(wanted) :]
         yield rows

@@ -4,9 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.state import Component
+from baserate.state import Component, check_array
 from baserate.validation import check_integer, check_prior, check_vector
 
 _ONE_KEY = np.zeros(1, dtype=np.int64)
@@ -44,6 +45,11 @@ class BaseTracker(Component):
         if self.prior is None:
             self._default_birth = np.array(prior)
 
+    @property
+    def birth_(self) -> FloatArray:
+        """(k,) what is predicted after a `reset`."""
+        return self._default_birth.copy()
+
     def reset(self) -> None:
         """Forget every sighting."""
         self.restart(self._default_birth)
@@ -69,9 +75,11 @@ class BaseTracker(Component):
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters, and start anew with them."""
-        super().set_params(**params)
         if params:
-            self._begin()
+            changed = clone(self)  # so that a refused value leaves the tracker as it was
+            super(BaseTracker, changed).set_params(**params)
+            changed._begin()
+            self.__dict__ = changed.__dict__
         return self
 
     @classmethod
@@ -114,4 +122,6 @@ class BankedTracker(BaseTracker):
         return {**super().get_state(), "_state": self._state._asdict()}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        return super().set_state({**state, "_state": type(self._state)(**state["_state"])})
+        fresh = self._state._asdict()
+        arrays = {name: check_array(state["_state"][name], name, fresh[name]) for name in fresh}
+        return super().set_state({**state, "_state": type(self._state)(**arrays)})

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
+from baserate.state import check_array
 from baserate.trackers._base import BaseTracker
 from baserate.validation import check_option, check_real, check_vector
 
@@ -191,7 +192,7 @@ class FLHFTL(BaseTracker):
         if isinstance(self.learning_rate, str):
             check_option(self.learning_rate, "learning_rate", ["theory", "simplex"])
         elif self.learning_rate is not None:
-            check_real(self.learning_rate, "learning_rate", 0.0, np.inf, closed=False)
+            check_real(self.learning_rate, "learning_rate", 0.0, 1e9, closed=False)
         self._sigma_min = 1.0
         super()._begin()
 
@@ -239,6 +240,11 @@ class FLHFTL(BaseTracker):
         return {**super().get_state(), "_sums": self._sums[:, :used], "_log_weights": self._log_weights[:used]}
 
     def set_state(self, state: dict[str, Any]) -> Self:
+        used = state["_t"] + 1
+        check_array(state["_sums"], "_sums", np.empty((self.n_classes, used)))
+        check_array(state["_log_weights"], "_log_weights", np.empty(used))
+        for name in ("_birth", "_default_birth", "_played"):
+            check_array(state[name], name, np.empty(self.n_classes))
         super().set_state(state)
         self._resize(2 * (self._t + 2))
         return self
