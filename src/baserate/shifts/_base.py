@@ -52,11 +52,21 @@ class MixtureShift(BaseShift):
         raise NotImplementedError
 
 
+class PeriodicShift(MixtureShift):
+    """A mixture whose coefficient repeats itself, or its opposite, every so many rounds."""
+
+    def __init__(
+        self, *, length: int | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None
+    ) -> None:
+        self.length = length
+        self.first = first
+        self.second = second
+
+    def _period(self, n_rounds: int) -> int:
+        """The length as given, or the paper's floor(sqrt(T))."""
+        return int(np.sqrt(n_rounds)) if self.length is None else check_integer(self.length, "length", 1)
+
+
 def mix_or_uniform(q: ArrayLike | None, n_classes: int, name: str) -> FloatArray:
     """A class mix as given, or the uniform one."""
     return np.full(n_classes, 1 / n_classes) if q is None else check_prior(q, n_classes, name)
-
-
-def period(length: int | None, n_rounds: int) -> int:
-    """A period in rounds: as given, or the paper's floor(sqrt(T))."""
-    return max(int(np.sqrt(n_rounds)), 1) if length is None else check_integer(length, "length", 1)

@@ -1,13 +1,12 @@
 """Sinusoidal shift (Sin)."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import MixtureShift, period
+from baserate.shifts._base import PeriodicShift
 
 
-class Sinusoidal(MixtureShift):
+class Sinusoidal(PeriodicShift):
     """Swings to the second class mix and back in half sine waves: alpha_t = sin(pi (t mod L) / L).
 
     Parameters
@@ -25,13 +24,6 @@ class Sinusoidal(MixtureShift):
            [0.5, 0.5]])
     """
 
-    def __init__(
-        self, *, length: int | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None
-    ) -> None:
-        self.length = length
-        self.first = first
-        self.second = second
-
     def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
-        swing = period(self.length, n_rounds)
+        swing = self._period(n_rounds)
         return np.asarray(np.sin(np.pi * (np.arange(n_rounds) % swing) / swing))

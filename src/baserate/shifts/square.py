@@ -1,13 +1,12 @@
 """Square shift (Squ)."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import MixtureShift, period
+from baserate.shifts._base import PeriodicShift
 
 
-class Square(MixtureShift):
+class Square(PeriodicShift):
     """Switches between two class mixes every `length` rounds.
 
     Parameters
@@ -25,12 +24,5 @@ class Square(MixtureShift):
            [0.5, 0.5]])
     """
 
-    def __init__(
-        self, *, length: int | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None
-    ) -> None:
-        self.length = length
-        self.first = first
-        self.second = second
-
     def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
-        return (np.arange(n_rounds) // period(self.length, n_rounds) % 2).astype(np.float64)
+        return (np.arange(n_rounds) // self._period(n_rounds) % 2).astype(np.float64)
