@@ -201,6 +201,30 @@ def check_prior(
     return array
 
 
+def check_limits(
+    bounds: tuple[ArrayLike, ArrayLike] | None, floor: float | None, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Check limits of each class's share, within 0 and 1; the stricter of `floor` and lower bounds counts."""
+    lower, upper = np.zeros(n_classes), np.ones(n_classes)
+    if bounds is not None:
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            raise ValueError(
+                f"bounds is {bounds!r}; give a pair (lower, upper), each a number or one number per class."
+            )
+        full = [np.broadcast_to(np.asarray(bound), n_classes) if np.ndim(bound) == 0 else bound for bound in bounds]
+        lower, upper = (check_vector(bound, n_classes, "bounds") for bound in full)
+    lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+    if floor is not None:
+        lower = np.maximum(lower, check_real(floor, "floor", 0.0, 1.0 / n_classes))
+    slack = 1e-9  # k times 1/k need not be one
+    if (lower > upper).any() or lower.sum() > 1 + slack or upper.sum() < 1 - slack:
+        raise ValueError(
+            "bounds and floor leave no class mix: the lower limits must stay below the upper ones and sum to at most 1, "
+            "the upper ones to at least 1."
+        )
+    return lower, upper
+
+
 def check_path(path: ArrayLike, n_classes: int | None = None, name: str = "path") -> FloatArray:
     """Check a path of class mixes: one row per round, at least one round."""
     array = check_proba(path, n_classes, name)

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from baserate.models import LinearSGD
+from baserate.state import dumps, loads
 
 RNG = np.random.default_rng(0)
 Y = np.arange(90) % 3
@@ -41,3 +42,11 @@ def test_it_learns_and_gives_probabilities():
     assert (proba.argmax(axis=1) == Y).mean() > 0.8
     with pytest.raises(ValueError, match="not fitted"):
         LinearSGD().predict_proba(X)
+
+
+def test_it_is_saved_with_what_it_has_learned():
+    model = LinearSGD(rng=np.random.default_rng(4)).fit(X, Y)
+    loaded = loads(dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    # Its generator goes on where it was, so that a second fit is the same, too.
+    np.testing.assert_array_equal(loaded.fit(X, Y).coef_, model.fit(X, Y).coef_)

@@ -25,7 +25,7 @@ from baserate.protocols import (
 from baserate.simplex import log_ratio, project, reweight
 from baserate.state import check_array
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
-from baserate.validation import check_fitted, check_has_methods, check_prior, check_real, check_vector
+from baserate.validation import check_fitted, check_has_methods, check_limits, check_prior
 
 
 class RegressAndReweight(ReweightingAdapter):
@@ -130,7 +130,7 @@ class RegressAndReweight(ReweightingAdapter):
                 f"proba has {k} columns; expected {len(self.source_prior_)}, the classes that are being tracked. To "
                 "start with other classes, call fit."
             )
-        limits = self._limits(k)
+        limits = check_limits(self.bounds, self.floor, k)
         marginals: Any = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
         needs_labels = getattr(marginals, "needs_labels", True)
         if needs_labels and labels is None:
@@ -166,28 +166,6 @@ class RegressAndReweight(ReweightingAdapter):
                 f"n_classes={n_classes}."
             )
         return tracker
-
-    def _limits(self, n_classes: int) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper limits of each class's share."""
-        lower, upper = np.zeros(n_classes), np.ones(n_classes)
-        if self.bounds is not None:
-            if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
-                raise ValueError(
-                    f"bounds is {self.bounds!r}; give a pair (lower, upper), each a number or one number per class."
-                )
-            lower, upper = (
-                check_vector(np.broadcast_to(np.asarray(b), n_classes) if np.ndim(b) == 0 else b, n_classes, "bounds")
-                for b in self.bounds
-            )
-        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-        if self.floor is not None:
-            lower = np.maximum(lower, check_real(self.floor, "floor", 0.0, 1.0 / n_classes))
-        if (lower > upper).any() or lower.sum() > 1 + 1e-9 or upper.sum() < 1 - 1e-9:
-            raise ValueError(
-                "bounds and floor leave no class mix: the lower limits must stay below the upper ones and sum to at "
-                "most 1, the upper ones to at least 1."
-            )
-        return lower, upper
 
     def _start(self) -> None:
         super()._start()
