@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
+from baserate.compiled import compiled
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
@@ -35,6 +36,22 @@ class _Groups(NamedTuple):
     starts: IntArray
     proba: FloatArray
     labels: IntArray | None
+
+
+@compiled
+def _sort_by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
+    """The order that sorts rows by group and leaves each group's rows in theirs, and where each group starts."""
+    starts = np.zeros(n_groups + 1, dtype=np.int64)
+    for i in range(len(group)):
+        starts[group[i] + 1] += 1
+    for j in range(n_groups):
+        starts[j + 1] += starts[j]
+    place = starts[:-1].copy()
+    order = np.empty(len(group), dtype=np.int64)
+    for i in range(len(group)):
+        order[place[group[i]]] = i
+        place[group[i]] += 1
+    return order, starts
 
 
 class Bank(Component):
@@ -158,10 +175,9 @@ class Bank(Component):
         labels = None if y is None else check_labels(y, *checked.shape, missing=True)
         index: dict[Key, int] = {}
         group = np.fromiter((index.setdefault(key, len(index)) for key in key_list), np.int64, len(key_list))
-        order = np.argsort(group, kind="stable")
-        starts = np.zeros(len(index) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(group, minlength=len(index)), out=starts[1:])
-        return _Groups(list(index), order, starts, checked[order], None if labels is None else labels[order])
+        order, starts = _sort_by_group(group, len(index))
+        labels = None if labels is None else labels[order]
+        return _Groups(list(index), order, starts, checked.take(order, axis=0), labels)
 
     def _priors(self, keys: list[Key]) -> FloatArray:
         rows = np.fromiter((self._row.get(key, -1) for key in keys), np.int64, len(keys))

@@ -219,8 +219,8 @@ def check_limits(
     slack = 1e-9  # k times 1/k need not be one
     if (lower > upper).any() or lower.sum() > 1 + slack or upper.sum() < 1 - slack:
         raise ValueError(
-            "bounds and floor leave no class mix: the lower limits must stay below the upper ones and sum to at most 1, "
-            "the upper ones to at least 1."
+            "bounds and floor leave no class mix: the lower limits must stay below the upper ones and sum to at most "
+            "1, the upper ones to at least 1."
         )
     return lower, upper
 
