@@ -210,17 +210,24 @@ def test_the_tracker_is_handed_the_evidence_of_every_key():
     np.testing.assert_allclose(evidence.likelihoods, expected)
 
 
-class NotFinite(BBSE):
+class Wild(BBSE):
+    def __init__(self, factor=1.0):
+        super().__init__()
+        self.factor = factor
+
     def estimate_groups(self, proba, starts):
-        return super().estimate_groups(proba, starts) * np.nan
+        return super().estimate_groups(proba, starts) * self.factor
 
 
-def test_nonsense_from_an_estimator_is_noticed():
-    bank = Bank(RegressAndReweight(FollowTheHistory(K), NotFinite()).fit(P[:100], Y[:100]))
-    before = dumps(bank)
-    with pytest.raises(ValueError, match="not finite"):
-        bank.update(["a"], P[:1])
-    assert dumps(bank) == before
+@pytest.mark.parametrize("factor", [np.nan, np.inf, 1e12])
+def test_a_bank_refuses_the_sightings_that_an_adapter_refuses(factor):
+    adapter = RegressAndReweight(FollowTheHistory(K), Wild(factor)).fit(P[:100], Y[:100])
+    bank = Bank(adapter)
+    for subject, arguments in ((bank, [["a"], P[:1]]), (adapter, [P[:1]])):
+        before = dumps(subject)
+        with pytest.raises(ValueError, match="give finite numbers"), np.errstate(invalid="ignore"):
+            subject.update(*arguments)
+        assert dumps(subject) == before
 
 
 def test_the_adapter_is_copied_and_a_clone_is_an_empty_bank():

@@ -290,6 +290,13 @@ def test_arrays_that_do_not_fit_are_refused(tracker):
         loads(_edited(tracker, more_classes))
 
 
+def test_a_birth_value_that_does_not_fit_is_refused():
+    for tracker in (FollowTheHistory(3), FLHFTL(3)):
+        tracker._default_birth = np.full(2, 0.5)
+        with pytest.raises(ValueError, match="_default_birth"):
+            loads(dumps(tracker))
+
+
 def test_an_adapter_with_parts_that_do_not_fit_is_refused():
     two, three = (RegressAndReweight(FollowTheHistory(k)).fit(0.7 * np.eye(k) + 0.3 / k, np.arange(k)) for k in (2, 3))
     for name in ("source_prior_", "_prior", "_offsets", "_bounds", "tracker_"):

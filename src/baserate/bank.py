@@ -14,7 +14,7 @@ from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
 from baserate.trackers import FollowTheHistory
-from baserate.validation import check_fitted, check_integer, check_labels
+from baserate.validation import check_fitted, check_integer, check_labels, check_vector
 
 Key = str | int
 Keys = Sequence[Key] | NDArray[Any]
@@ -87,8 +87,7 @@ class Bank(Component):
         if not isinstance(adapter.tracker_, BankableTracker):
             raise TypeError(
                 f"the adapter's tracker, {type(adapter.tracker_).__name__}, has a state that grows with time; for a "
-                "bank choose one with bounded "
-                "state, such as FollowTheHistory or FollowTheFixedWindow."
+                "bank choose one with bounded state, such as FollowTheHistory or FollowTheFixedWindow."
             )
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")
@@ -197,8 +196,7 @@ class Bank(Component):
     def _update(self, groups: _Groups) -> None:
         if groups.keys:
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
-            if not np.isfinite(z).all():
-                raise ValueError(f"{type(self.adapter.marginals_).__name__} gave a sighting that is not finite.")
+            check_vector(z.ravel(), z.size, f"a sighting of {type(self.adapter.marginals_).__name__}")
             rows = self._rows(groups.keys)
             evidence = Evidence(groups.proba, self.adapter.source_prior_, groups.labels, groups.starts)
             self._tracker.update_rows(self._state, rows, z, evidence)

@@ -4,7 +4,6 @@ Each function returns what it was given in the form the library works with, or r
 names the argument, says what is wrong with it and what to do. None of them changes what it was given.
 """
 
-import operator
 import sys
 import warnings
 from collections.abc import Iterable
@@ -120,12 +119,10 @@ def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", 
     if len(array) != n_samples:
         raise ValueError(f"{name} has {len(array)} labels; expected {n_samples}, one per sample.")
     if array.dtype.kind == "O":
-        try:
-            array = np.array([np.nan if value is None else float(operator.index(value)) for value in array])
-        except TypeError:
-            if any(not isinstance(value, Real) for value in array):
-                raise TypeError(_labels_advice(name, f"holds {_first_non_number(array)!r}")) from None
-            array = array.astype(np.float64)
+        for value in array:
+            if not (value is None or isinstance(value, Real)):
+                raise TypeError(_labels_advice(name, f"holds {value!r}"))
+        array = array.astype(np.float64)  # None becomes NaN
     if array.dtype.kind not in "fiub":
         raise TypeError(_labels_advice(name, f"has dtype {array.dtype}"))
     if array.dtype.kind == "f":
@@ -154,10 +151,6 @@ def _as_label_array(y: ArrayLike, name: str) -> NDArray[Any]:
         return np.asarray(y)
     except (ValueError, TypeError) as error:
         raise ValueError(_labels_advice(name, f"is not a plain array ({error})")) from error
-
-
-def _first_non_number(values: NDArray[Any]) -> object:
-    return next((v for v in values if not isinstance(v, Real)), values[0])
 
 
 def _labels_advice(name: str, problem: str, n_classes: int | None = None) -> str:

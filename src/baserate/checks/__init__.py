@@ -69,12 +69,16 @@ def checks_for(obj: Any) -> list[Check]:
         checks += [check_clone]
     if isinstance(obj, Component):
         checks += [check_resume, check_bad_input]
+        if role.move is not None:
+            checks += [check_moves]
+        if role.protocol is Tracker:
+            checks += [check_memory]
     if role.move is not None:
-        checks += [check_moves, check_copies_are_independent]
+        checks += [check_copies_are_independent]
     if hasattr(obj, "reset"):
         checks += [check_reset]
     if role.protocol is Tracker:
-        checks += [check_tracker_learns, check_tracker_takes_any_vector, check_memory]
+        checks += [check_tracker_learns, check_tracker_takes_any_vector]
     if isinstance(obj, BankableTracker):
         checks += [check_bank]
     if role.protocol is Adapter:

@@ -8,7 +8,7 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.checks._roles import MIX, PROBA, SIGHTINGS, K, Y, batch_rows, look, move, prepare, require, role_of, same
 from baserate.protocols import BankableTracker, Tracker
-from baserate.state import Component, dumps, loads
+from baserate.state import dumps, loads
 
 
 def check_output(obj: Any) -> None:
@@ -86,11 +86,10 @@ def check_resume(obj: Any) -> None:
 
 def check_moves(obj: Any) -> None:
     """`update` has an effect that can be saved."""
-    if isinstance(obj, Component):
-        ready = prepare(obj)
-        before = dumps(ready)
-        move(ready, 0)
-        require(dumps(ready) != before, obj, "update moves the state")
+    ready = prepare(obj)
+    before = dumps(ready)
+    move(ready, 0)
+    require(dumps(ready) != before, obj, "update moves the state")
 
 
 def check_copies_are_independent(obj: Any) -> None:
@@ -136,11 +135,7 @@ def check_tracker_takes_any_vector(obj: Any) -> None:
 
 def check_memory(obj: Any) -> None:
     """State grows at most linearly with time; that of a bankable tracker stops growing."""
-
-    def size(rounds: int) -> int:
-        return len(dumps(prepare(obj, rounds))) if isinstance(obj, Component) else 0
-
-    early, middle, late = size(200), size(400), size(800)
+    early, middle, late = (len(dumps(prepare(obj, rounds))) for rounds in (200, 400, 800))
     require(late - middle <= 2.2 * (middle - early) + 512, obj, "memory grows at most linearly")
     if isinstance(obj, BankableTracker):
         require(late <= middle + 16, obj, "the state of a bankable tracker is bounded")

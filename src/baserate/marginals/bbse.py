@@ -137,8 +137,9 @@ class BBSE(Component):
 
     def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         """The class mixes of several batches at once; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
-        if proba.shape[1:] != self._inverse_t.shape[1:]:  # compiled code does not look
-            raise ValueError(f"proba has {proba.shape[1]} columns; expected {len(self._inverse_t)}, one per class.")
+        k = proba.shape[1]
+        if self._inverse_t.shape != (k, k):  # compiled code does not look
+            raise ValueError(f"proba has {k} columns; expected {len(self._inverse_t)}, one per class.")
         return _sightings(proba, starts, self._inverse_t, not self.soft, self.clip)
 
     @classmethod

@@ -82,6 +82,10 @@ class BaseTracker(Component):
             self.__dict__ = changed.__dict__
         return self
 
+    def set_state(self, state: dict[str, Any]) -> Self:
+        check_array(state["_default_birth"], "_default_birth", self._default_birth)
+        return super().set_state(state)
+
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(n_classes=3)]

@@ -243,7 +243,7 @@ class FLHFTL(BaseTracker):
         used = state["_t"] + 1
         check_array(state["_sums"], "_sums", np.empty((self.n_classes, used)))
         check_array(state["_log_weights"], "_log_weights", np.empty(used))
-        for name in ("_birth", "_default_birth", "_played"):
+        for name in ("_birth", "_played"):
             check_array(state[name], name, np.empty(self.n_classes))
         super().set_state(state)
         self._resize(2 * (self._t + 2))
