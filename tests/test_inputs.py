@@ -16,7 +16,16 @@ from baserate.checks._roles import PROBA, Y, look, prepare
 from baserate.marginals import BBSE
 from baserate.shifts import Constant, Monotone, sample_stream
 from baserate.state import dumps
-from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
+from baserate.trackers import (
+    FLHFTL,
+    Aligator,
+    Arrows,
+    FollowTheFixedWindow,
+    FollowTheHistory,
+    LastSighting,
+    LowSwitching,
+    OnlineGradientDescent,
+)
 
 
 def _read_only(array):
@@ -147,6 +156,10 @@ def test_five_thousand_classes_work():
         FollowTheHistory(k),
         FollowTheFixedWindow(k),
         LastSighting(k),
+        Aligator(k),
+        Arrows(k),
+        LowSwitching(FLHFTL(k)),
+        OnlineGradientDescent(k),
     ):
         for _ in range(3):
             tracker.update(rng.dirichlet(np.ones(k)))
@@ -176,6 +189,23 @@ BAD_PARAMETERS = [
     (lambda: FollowTheFixedWindow(3, window=0), "window"),
     (lambda: FollowTheFixedWindow(3, window=2.5), "window"),
     (lambda: LastSighting(3).set_params(n_classes=1), "n_classes"),
+    (lambda: Aligator(3, learning_rate="fast"), "learning_rate"),
+    (lambda: Aligator(3, learning_rate=0.0), "learning_rate"),
+    (lambda: Arrows(3, sigma=0.0), "sigma"),
+    (lambda: Arrows(3, sigma=-1.0), "sigma"),
+    (lambda: Arrows(3, beta=0.0), "beta"),
+    (lambda: Arrows(3, horizon=1), "horizon"),
+    (lambda: Arrows(3, horizon=1.5), "horizon"),
+    (lambda: OnlineGradientDescent(3, variation=-1.0), "variation"),
+    (lambda: OnlineGradientDescent(3, horizon=0), "horizon"),
+    (lambda: LowSwitching(FLHFTL), "tracker"),
+    (lambda: LowSwitching(3), "tracker"),
+    (lambda: LowSwitching(FLHFTL(3), sigma2=0.0), "sigma2"),
+    (lambda: LowSwitching(FLHFTL(3), delta=0.0), "delta"),
+    (lambda: LowSwitching(FLHFTL(3), delta=1.0), "delta"),
+    (lambda: LowSwitching(FLHFTL(3), horizon=0), "horizon"),
+    (lambda: LowSwitching(FLHFTL(3), threshold="low"), "threshold"),
+    (lambda: LowSwitching(FLHFTL(3), threshold=-1.0), "threshold"),
     (lambda: Oracle([[0.5, 0.5]]), "priors"),
     (lambda: Oracle(np.empty((0, 3))), "priors"),
     (lambda: Base(source_prior=[0.5, 0.5, 0.0]), "source_prior"),

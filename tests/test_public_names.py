@@ -12,7 +12,10 @@ import baserate
 
 FROZEN = {
     "baserate": {"Bank", "RegressAndReweight", "evaluate", "load", "save"},
-    "baserate.trackers": {"FLHFTL", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting"},
+    "baserate.trackers": {
+        "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LowSwitching",
+        "OnlineGradientDescent",
+    },
     "baserate.marginals": {"BBSE"},
     "baserate.adapters": {"Base", "Oracle", "RegressAndReweight"},
     "baserate.shifts": {

@@ -125,7 +125,7 @@ def test_the_theory_rate_takes_sigma_min_from_its_adapter():
     rng = np.random.default_rng(0)
     y = np.r_[np.arange(3), rng.integers(3, size=300)]
     proba = 0.5 * np.eye(3)[y] + 0.5 / 3
-    adapter = RegressAndReweight(FLHFTL(3, learning_rate="theory")).fit(proba, y)
+    adapter = RegressAndReweight(FLHFTL(3, learning_rate="theory"), calibrator=None).fit(proba, y)
     sigma_min = np.linalg.svd(BBSE().fit(proba, y).confusion_)[1][-1]
     assert adapter.tracker_.rate_ == pytest.approx(sigma_min**2 / 24)
     assert adapter.tracker.rate_ == 1 / 24  # the instance passed in is not touched

@@ -1,8 +1,21 @@
 """Trackers follow a drifting vector from noisy sightings (the paper's online regression oracles)."""
 
+from baserate.trackers.aligator import Aligator
+from baserate.trackers.arrows import Arrows
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_fixed_window import FollowTheFixedWindow
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.trackers.last_sighting import LastSighting
+from baserate.trackers.low_switching import LowSwitching
+from baserate.trackers.online_gradient_descent import OnlineGradientDescent
 
-__all__ = ["FLHFTL", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting"]
+__all__ = [
+    "FLHFTL",
+    "Aligator",
+    "Arrows",
+    "FollowTheFixedWindow",
+    "FollowTheHistory",
+    "LastSighting",
+    "LowSwitching",
+    "OnlineGradientDescent",
+]

@@ -1,0 +1,240 @@
+"""Arrows: a running mean that restarts when wavelets see a change (Baby and Wang 2019).
+
+The policy, for one coordinate y_1, y_2, ... of noise sigma: (1) a bin begins at t_h = 1. (2) In round t, (3) in the
+first round of a bin, predict y_(t-1), the birth value if there is none; (4) else the mean of y_(t_h)..y_(t-1). (5)
+See y_t. (6) Subtract the bin's mean, and pad with zeros to a length m that is a power of two. (7) Take the Haar
+coefficients, level l holding 2^l of them, and soft-threshold them at sigma sqrt(beta log n). (8) If m^(-1/2) sum_l
+2^(l/2) ||level l||_1 > m^(-1/2) sigma, a new bin begins at t_h = t + 1.
+
+A coefficient of a block of s sightings is in the sum of step 8 with the factor s^(-1/2), whatever the padded length. So
+what is finished can be added up once and for all.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.compiled import compiled
+from baserate.protocols import Evidence, FloatArray, IntArray
+from baserate.trackers._base import BankedTracker
+from baserate.validation import check_integer, check_real
+
+_LEVELS = 32  # a bin ends after 2^32 - 1 rounds: longer than anybody waits
+
+_LONGEST = 2**_LEVELS - 1
+_SHORTEST = 64  # the horizon that doubling starts from
+
+
+class State(NamedTuple):
+    """Per key: the number of sightings, and for each class what its bin has seen.
+
+    A bin of m sightings is cut into blocks as m is into powers of two: `blocks` holds, for each bit of m, the sum of a
+    block of that length. Every Haar coefficient of the bin is a difference of such sums.
+    """
+
+    seen: IntArray
+    last: FloatArray  # the last sighting (before any, the birth value)
+    squares: FloatArray  # sum of squared differences of successive sightings, from which the noise is estimated
+    in_bin: IntArray  # sightings in the bin of each class
+    excess: FloatArray  # what the finished coefficients of the bin add to the statistic
+    blocks: FloatArray
+
+
+@compiled
+def _soft(value: float, threshold: float) -> float:
+    """Size of a coefficient after soft thresholding."""
+    return max(abs(value) - threshold, 0.0)
+
+
+@compiled
+def _enter(z: float, m: int, blocks: FloatArray, threshold: float) -> float:
+    """Add a sighting to a bin of `m` others; return what the coefficients that this finishes add to the statistic."""
+    carry, excess, level = z, 0.0, 0
+    while (m >> level) & 1:
+        # Two neighbouring blocks of 2^level make one of twice the length, and its coefficient.
+        size = float(1 << (level + 1))
+        excess += _soft((blocks[level] - carry) / np.sqrt(size), threshold) / np.sqrt(size)
+        carry += blocks[level]
+        blocks[level] = 0.0
+        level += 1
+    blocks[level] = carry
+    return excess
+
+
+@compiled
+def _mean(m: int, blocks: FloatArray) -> float:
+    total, level = 0.0, 0
+    while m >> level:
+        total += blocks[level]
+        level += 1
+    return total / m
+
+
+@compiled
+def _unfinished(m: int, blocks: FloatArray, threshold: float) -> float:
+    """What the coefficients that reach into the padding add to the statistic of a bin of `m` sightings.
+
+    The bin is centred on its mean and padded with zeros to a power of two; only these coefficients feel either.
+    """
+    mean = _mean(m, blocks)
+    excess, tail, n_tail, level = 0.0, 0.0, 0, 0
+    while (1 << level) < m:  # blocks of twice 2^level, up to the padded length
+        size = float(1 << (level + 1))
+        if (m >> level) & 1:
+            # The left half is full, the right one holds the tail.
+            left, right = blocks[level] - mean * (1 << level), tail - mean * n_tail
+            tail += blocks[level]
+            n_tail += 1 << level
+            finished = False
+        else:
+            left, right = tail - mean * n_tail, 0.0
+            finished = n_tail == 0
+        if not finished:
+            excess += _soft((left - right) / np.sqrt(size), threshold) / np.sqrt(size)
+        level += 1
+    return excess
+
+
+@compiled
+def _predict(last: FloatArray, in_bin: IntArray, blocks: FloatArray, rows: IntArray) -> FloatArray:
+    out = np.empty((len(rows), last.shape[1]))
+    for j in range(len(rows)):
+        row = rows[j]
+        for c in range(last.shape[1]):
+            m = in_bin[row, c]
+            out[j, c] = _mean(m, blocks[row, c]) if m > 0 else last[row, c]  # Steps 4 and 3
+    return out
+
+
+@compiled
+def _update(
+    seen: IntArray,
+    last: FloatArray,
+    squares: FloatArray,
+    in_bin: IntArray,
+    excess: FloatArray,
+    blocks: FloatArray,
+    rows: IntArray,
+    z: FloatArray,
+    sigma: float,
+    beta: float,
+    horizon: int,
+) -> None:
+    for j in range(len(rows)):
+        row = rows[j]
+        seen[row] += 1
+        t = seen[row]
+        n = horizon
+        if horizon == 0:
+            n = _SHORTEST
+            while n < t:
+                n *= 2
+        for c in range(z.shape[1]):
+            if t > 1:
+                squares[row, c] += (z[j, c] - last[row, c]) ** 2
+            noise = sigma
+            if sigma == 0.0:
+                noise = np.sqrt(squares[row, c] / (2 * max(t - 1, 1)))
+            threshold = noise * np.sqrt(beta * np.log(n))
+            last[row, c] = z[j, c]  # Step 5
+            excess[row, c] += _enter(z[j, c], in_bin[row, c], blocks[row, c], threshold)  # Steps 6 and 7
+            in_bin[row, c] += 1
+            m = in_bin[row, c]
+            padded = 1
+            while padded < m:
+                padded *= 2
+            statistic = excess[row, c] + _unfinished(m, blocks[row, c], threshold)
+            rounding = 1e-12 * abs(z[j, c])  # of a sequence without noise
+            if statistic > noise / np.sqrt(padded) + rounding or m == _LONGEST:  # Step 8
+                in_bin[row, c] = 0
+                excess[row, c] = 0.0
+                blocks[row, c] = 0.0
+
+
+class Arrows(BankedTracker):
+    """The running mean since the last change, a change being what wavelets tell from noise.
+
+    Each class has a bin of its own. It is predicted by the mean of its bin; when the soft-thresholded Haar coefficients
+    of the bin add up to more than the noise, the bin is left, and the next one starts from the last sighting. Total
+    squared error of the optimal order T^(1/3) V^(2/3) without knowing the drift V; O(k log t) time a round and constant
+    memory: a coefficient whose block is full is added up once, only those at the end of the bin are computed anew.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes k, at least 2.
+    sigma : float, optional
+        Standard deviation of a sighting. Default: estimated for each class, from the differences of successive
+        sightings: the root of half their mean square. That is too little for a class so rare that most batches hold
+        none of it: single samples then look like changes. Give a larger one.
+    beta : float
+        Coefficients below ``sigma * sqrt(beta * log(horizon))`` count as noise. The theorem asks for more than 24,
+        which waits long; the default of 3 hardly ever takes noise for a change.
+    horizon : int, optional
+        Number of rounds to come. Default: the power of two (from 64 on) that the rounds so far fit in. When it doubles,
+        coefficients that are already added up keep the threshold they had.
+    prior : (k,) array, optional
+        What is predicted before the first sighting. Default: the source marginal inside an adapter, else uniform.
+
+    Examples
+    --------
+    >>> tracker = Arrows(2)
+    >>> for z in 20 * [[1.0, 0.0]] + 20 * [[0.0, 1.0]]:
+    ...     tracker.update(z)
+    >>> tracker.predict().round(2)
+    array([0., 1.])
+
+    References
+    ----------
+    Baby, Wang, "Online Forecasting of Total-Variation-bounded Sequences", NeurIPS 2019 (its policy for an unknown
+    variation).
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        *,
+        sigma: float | None = None,
+        beta: float = 3.0,
+        horizon: int | None = None,
+        prior: ArrayLike | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.sigma = sigma
+        self.beta = beta
+        self.horizon = horizon
+        self.prior = prior
+        self._begin()
+
+    def _begin(self) -> None:
+        if self.sigma is not None:
+            check_real(self.sigma, "sigma", 0.0, 1e9, closed=False)
+        check_real(self.beta, "beta", 0.0, 1e9, closed=False)
+        if self.horizon is not None:
+            check_integer(self.horizon, "horizon", 2)
+        super()._begin()
+
+    def new_state(self, births: FloatArray) -> State:
+        """State of ``len(births)`` keys that have seen nothing yet."""
+        shape = births.shape
+        return State(
+            seen=np.zeros(len(births), dtype=np.int64),
+            last=np.array(births),
+            squares=np.zeros(shape),
+            in_bin=np.zeros(shape, dtype=np.int64),
+            excess=np.zeros(shape),
+            blocks=np.zeros((*shape, _LEVELS)),
+        )
+
+    def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
+        """Predictions of some keys, one row each."""
+        return _predict(state.last, state.in_bin, state.blocks, rows)
+
+    def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
+        """Take in one sighting for each of some keys, in place; no key twice."""
+        _update(*state, rows, z, float(self.sigma or 0.0), float(self.beta), int(self.horizon or 0))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(n_classes=3), cls(n_classes=3, sigma=0.1, beta=1.0, horizon=100)]
