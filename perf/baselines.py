@@ -1,5 +1,6 @@
-"""What the library is measured against: the same mathematics, written directly in numpy."""
+"""What the library is measured against: the same mathematics, written directly in numpy, or for a general solver."""
 
+import cvxpy as cp
 import numpy as np
 
 
@@ -187,3 +188,43 @@ def multiply_and_normalise(batch, ratio):
     v = batch * ratio
     v /= v.sum(axis=1, keepdims=True)
     return v
+
+
+def plain_em(batch, base, tol, max_iter=100_000):
+    """The most likely class mix of a batch, by EM from its mean output, until a step changes it by at most `tol`."""
+    q = batch.mean(axis=0)
+    for _ in range(max_iter):
+        posterior = batch * (q / base)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        last, q = q, posterior.mean(axis=0)
+        if np.abs(q - last).sum() <= tol:
+            break
+    return q
+
+
+class ConicRLLS:
+    """Regularised weights as a second-order cone problem, which is compiled once; a batch only sets its parameter.
+
+    Parameters
+    ----------
+    proba, y
+        The holdout.
+    rho : float
+        The penalty.
+    """
+
+    def __init__(self, proba, y, rho):
+        k = proba.shape[1]
+        joint = proba.T @ np.eye(k)[y] / len(y)
+        self.prior = np.bincount(y, minlength=k) / len(y)
+        self._offset = joint.sum(axis=1)
+        self._b = cp.Parameter(k)
+        self._theta = cp.Variable(k)
+        loss = cp.norm(joint @ self._theta - self._b, 2) + rho * cp.norm(self._theta, 2)
+        self.problem = cp.Problem(cp.Minimize(loss), [self._theta >= -1])
+
+    def estimate(self, batch):
+        self._b.value = batch.mean(axis=0) - self._offset
+        self.problem.solve()
+        q = np.maximum(1 + self._theta.value, 0) * self.prior
+        return q / q.sum()

@@ -16,7 +16,7 @@ FROZEN = {
         "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LowSwitching",
         "OnlineGradientDescent",
     },
-    "baserate.marginals": {"BBSE"},
+    "baserate.marginals": {"BBSE", "MLLS", "RLLS"},
     "baserate.adapters": {"Base", "Oracle", "RegressAndReweight"},
     "baserate.shifts": {
         "Adversary", "Bernoulli", "Constant", "Monotone", "RandomWalk", "Sinusoidal", "Square", "frequencies",

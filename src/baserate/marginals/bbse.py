@@ -1,15 +1,15 @@
 """Black-box shift estimation: the class mix of a batch from the confusion matrix (Lipton et al. 2018)."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from baserate.compiled import compiled
+from baserate.marginals._base import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component
-from baserate.validation import check_all_classes_present, check_fitted, check_labels, check_proba, warn_user
+from baserate.validation import check_all_classes_present, check_labels, check_proba, warn_user
 
 _SINGULAR = 1e-8
 _NEARLY_SINGULAR = 0.05
@@ -46,7 +46,7 @@ def _sightings(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard:
     return out
 
 
-class BBSE(Component):
+class BBSE(BatchEstimator):
     """Solve ``C q = mean output`` for the class mix q, with C the holdout's confusion matrix.
 
     Without clipping the estimate is unbiased for a known C, and its variance is at most ``1 / sigma_min_**2`` for a
@@ -86,6 +86,7 @@ class BBSE(Component):
     """
 
     needs_labels = True
+    _arrays: ClassVar = {"confusion_": 2, "_inverse_t": 2}
 
     def __init__(self, *, soft: bool = True, clip: bool = True, joint: bool = False) -> None:
         self.soft = soft
@@ -108,9 +109,7 @@ class BBSE(Component):
         check_all_classes_present(labels, k)
         outputs = proba if self.soft else np.eye(k)[proba.argmax(axis=1)]
         counts = np.bincount(labels, minlength=k)
-        order = np.argsort(labels, kind="stable")
-        class_starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        confusion = (np.add.reduceat(outputs[order], class_starts, axis=0) / counts[:, np.newaxis]).T
+        confusion = (sums_by_class(outputs, labels) / counts[:, np.newaxis]).T
         sigma_min, direction = _smallest_singular(confusion)
         self._report_confusion(sigma_min, direction)
         if self.joint:
@@ -124,22 +123,7 @@ class BBSE(Component):
         self._inverse_t = np.ascontiguousarray(inverse.T)
         return self
 
-    def estimate(self, proba: ArrayLike) -> FloatArray:
-        """The class mix of one unlabelled batch."""
-        check_fitted(self, "confusion_")
-        proba = check_proba(proba, len(self.confusion_))
-        if len(proba) == 0:
-            raise ValueError(
-                "proba is an empty batch, which says nothing about the class mix; give at least one sample."
-            )
-        sighting: FloatArray = self.estimate_groups(proba, np.array([0, len(proba)]))[0]
-        return sighting
-
-    def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray:
-        """The class mixes of several batches at once; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
-        k = proba.shape[1]
-        if self._inverse_t.shape != (k, k):  # compiled code does not look
-            raise ValueError(f"proba has {k} columns; expected {len(self._inverse_t)}, one per class.")
+    def _sightings(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         return _sightings(proba, starts, self._inverse_t, not self.soft, self.clip)
 
     @classmethod
