@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest perf reproduce-synthetic clean
+.PHONY: help demo test check format test-system test-lowest perf reproduce-synthetic reproduce-rates clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -47,6 +47,10 @@ perf: $(VENV)/test.stamp
 ## reproduce-synthetic   the paper's synthetic experiment over 20 seeds, beside the published run
 reproduce-synthetic: $(VENV)/test.stamp
 	$(RUN) baserate.paper.synthetic
+
+## reproduce-rates       how error, regret and switches grow with time, beside the theory (15 minutes)
+reproduce-rates: $(VENV)/test.stamp
+	$(RUN) baserate.paper.rates --figure docs/results/rates.svg
 
 ## clean                 remove everything that the other targets made
 clean:

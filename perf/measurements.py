@@ -19,7 +19,8 @@ from baselines import (
 from timing import fastest, seconds, spread_rounds
 
 from baserate import Bank, RegressAndReweight
-from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
+from baserate.calibrators import BCTS
+from baserate.trackers import FLHFTL, Aligator, Arrows, FollowTheFixedWindow, FollowTheHistory
 
 K = 10
 TOLERANCE = 1e-9
@@ -189,9 +190,9 @@ def model_outputs(rng, n, mix=None):
     return scores / scores.sum(axis=1, keepdims=True), y
 
 
-def drifted_adapter(rng, tracker, rounds):
+def drifted_adapter(rng, tracker, rounds, calibrator=None):
     """An adapter some rounds into a stream with another class mix than its holdout's."""
-    adapter = RegressAndReweight(tracker).fit(*model_outputs(rng, 5_000))
+    adapter = RegressAndReweight(tracker, calibrator=calibrator).fit(*model_outputs(rng, 5_000))
     mix = rng.dirichlet(np.ones(K))
     for _ in range(rounds):
         adapter.update(model_outputs(rng, 10, mix)[0])
@@ -203,15 +204,19 @@ def steps():
     rng = np.random.default_rng(0)
     batch = model_outputs(rng, 10)[0]
     number = 200
-    for tracker, when, bound in [
-        (FollowTheHistory(K), "", 15),
-        (FollowTheFixedWindow(K), "", None),
-        (FLHFTL(K), ", t ~ 1,000", None),
+    for tracker, calibrator, when, bound in [
+        (FollowTheHistory(K), None, "", 15),
+        (FollowTheHistory(K), BCTS(), ", BCTS", 15),
+        (FollowTheFixedWindow(K), None, "", None),
+        (Arrows(K), None, "", None),
+        (Aligator(K), None, ", t ~ 1,000", None),
+        (FLHFTL(K), None, ", t ~ 1,000", None),
     ]:
         # As many rounds before t = 1,000 as after it.
-        adapter = drifted_adapter(rng, tracker, 1_000 - number // 2)
+        adapter = drifted_adapter(rng, tracker, 1_000 - number // 2, calibrator)
         ratio = adapter.prior_ / adapter.source_prior_
-        agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(batch, ratio))
+        honest = batch if calibrator is None else adapter.calibrator_.transform(batch)
+        agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(honest, ratio))
 
         def step(adapter=adapter):
             subject = copy.deepcopy(adapter)  # the tracker grows: every measurement starts from the same round
@@ -222,6 +227,28 @@ def steps():
 
         what = f"step(10 x 10), {type(tracker).__name__}{when}"
         yield Row(what, "multiply, normalise", *fastest(step, bare, repeats=50), "cheap", bound)
+
+
+def long_runs():
+    """A round late in a long run against one earlier: trackers of constant memory must not slow down."""
+    rng = np.random.default_rng(0)
+    early, late = 2**14, 2**17
+    sightings = rng.multinomial(10, np.full(K, 1 / K), size=late) / 10
+    for cls in (Aligator, Arrows):
+        trackers = {}
+        running = cls(K)
+        for t, z in enumerate(sightings, start=1):
+            running.update(z)
+            if t in (early - 1, late - 1):
+                trackers[t + 1] = copy.deepcopy(running)
+
+        def rounds(n, trackers=trackers):
+            subject = copy.deepcopy(trackers[n])
+            return seconds(lambda: play(subject, sightings[:500])) / 500
+
+        times = fastest(functools.partial(rounds, late), functools.partial(rounds, early), repeats=15)
+        what = f"{cls.__name__}, a round at T = {late:,}"
+        yield Row(what, f"the same at T = {early:,}", *times, "cheap", bound=1.5)
 
 
 def predict_many():
@@ -243,7 +270,7 @@ def bank():
     """Many keyed streams at once against one adapter per key in a loop."""
     rng = np.random.default_rng(0)
     n_keys, n_rows = 10_000, 10
-    template = RegressAndReweight(FollowTheHistory(K)).fit(*model_outputs(rng, 5_000))
+    template = RegressAndReweight(FollowTheHistory(K), calibrator=None).fit(*model_outputs(rng, 5_000))
     proba = model_outputs(rng, n_keys * n_rows)[0]
     place = rng.permutation(n_keys * n_rows)  # rows arrive in any order
     key_of_row = place // n_rows

@@ -12,6 +12,7 @@ import platform
 import sys
 from pathlib import Path
 
+import estimators
 import measurements
 from rich import box
 from rich.console import Console
@@ -44,9 +45,12 @@ def plan(full):
         ("FLHFTL, T = 10,000", lambda: measurements.flhftl(10_000, repeats=3, full_runs=int(full))),
         ("FLHFTL by window, T = 1,000", lambda: measurements.window_flhftl(1_000, repeats=15)),
         ("FLHFTL by window, T = 10,000", lambda: measurements.window_flhftl(10_000, repeats=3)),
+        ("long runs", measurements.long_runs),
         ("step", measurements.steps),
         ("predict_proba", measurements.predict_many),
         ("Bank.step", measurements.bank),
+        ("MLLS", estimators.mlls),
+        ("RLLS", estimators.rlls),
         ("start-up", measurements.start_up),
     ]
 

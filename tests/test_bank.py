@@ -198,7 +198,7 @@ class Recording(LastSighting):
 
 
 def test_the_tracker_is_handed_the_evidence_of_every_key():
-    bank = Bank(RegressAndReweight(Recording(K)).fit(P[:100], Y[:100]))
+    bank = Bank(RegressAndReweight(Recording(K), calibrator=None).fit(P[:100], Y[:100]))
     labels = np.array([-1, 2, 1, -1])
     bank.update(["b", "a", "b", "a"], P[:4], labels)
     evidence = Recording.seen[-1]

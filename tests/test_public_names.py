@@ -17,6 +17,7 @@ FROZEN = {
         "OnlineGradientDescent",
     },
     "baserate.marginals": {"BBSE", "MLLS", "RLLS"},
+    "baserate.calibrators": {"AutoCalibrator", "BCTS", "TemperatureScaling", "VectorScaling"},
     "baserate.adapters": {"Base", "Oracle", "RegressAndReweight"},
     "baserate.shifts": {
         "Adversary", "Bernoulli", "Constant", "Monotone", "RandomWalk", "Sinusoidal", "Square", "frequencies",

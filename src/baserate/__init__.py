@@ -23,7 +23,9 @@ _HOME = {
 }
 
 
-_SUB_PACKAGES = {"adapters", "checks", "datasets", "marginals", "metrics", "models", "shifts", "trackers"}
+_SUB_PACKAGES = {
+    "adapters", "calibrators", "checks", "datasets", "marginals", "metrics", "models", "shifts", "trackers",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

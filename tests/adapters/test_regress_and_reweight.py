@@ -1,5 +1,7 @@
 """Algorithm 1: against a transcription, and its switches one by one."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from baserate.protocols import Evidence
 from baserate.state import Component, dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
 
+Uncalibrated = functools.partial(RegressAndReweight, calibrator=None)  # so that what comes out can be computed by hand
 RNG = np.random.default_rng(0)
 K = 4
 Y = np.r_[np.arange(K), RNG.choice(K, p=[0.4, 0.3, 0.2, 0.1], size=400)]
@@ -40,20 +43,20 @@ def transcription(batches, tracker, clip):
 def test_agrees_with_a_transcription_of_algorithm_1(experts):
     q0 = np.bincount(HOLDOUT[1]) / 200
     expected = transcription(BATCHES, FLHFTL(K, experts=experts, prior=q0), clip=True)
-    adapter = RegressAndReweight(FLHFTL(K, experts=experts)).fit(*HOLDOUT)
+    adapter = Uncalibrated(FLHFTL(K, experts=experts)).fit(*HOLDOUT)
     for batch, rows in zip(BATCHES, expected, strict=True):
         np.testing.assert_allclose(adapter.step(batch).proba, rows, rtol=0, atol=1e-12)
 
 
 def test_before_the_first_round_nothing_is_changed():
-    adapter = RegressAndReweight().fit(*HOLDOUT)
+    adapter = Uncalibrated().fit(*HOLDOUT)
     np.testing.assert_allclose(adapter.predict_proba(P), P, atol=1e-15)
     np.testing.assert_allclose(adapter.log_offsets(), 0, atol=1e-15)
     np.testing.assert_array_equal(adapter.source_prior_, np.bincount(HOLDOUT[1]) / 200)
 
 
 def test_unclipped_sightings_reach_the_tracker_and_priors_stay_on_the_simplex():
-    adapter = RegressAndReweight(LastSighting(K), BBSE(clip=False)).fit(*HOLDOUT)
+    adapter = Uncalibrated(LastSighting(K), BBSE(clip=False)).fit(*HOLDOUT)
     left = 0
     for batch in BATCHES:
         adapter.update(batch[:1])
@@ -64,7 +67,7 @@ def test_unclipped_sightings_reach_the_tracker_and_priors_stay_on_the_simplex():
 
 
 def test_log_offsets_are_the_whole_correction():
-    adapter = RegressAndReweight().fit(*HOLDOUT)
+    adapter = Uncalibrated().fit(*HOLDOUT)
     for batch in BATCHES:
         adapter.update(batch)
     logits = np.log(P) + adapter.log_offsets()
@@ -76,27 +79,27 @@ def test_log_offsets_are_the_whole_correction():
 def test_the_tracker_passed_in_is_not_moved():
     tracker = FollowTheHistory(K)
     before = dumps(tracker)
-    RegressAndReweight(tracker).fit(*HOLDOUT).update(BATCHES[0])
+    Uncalibrated(tracker).fit(*HOLDOUT).update(BATCHES[0])
     assert dumps(tracker) == before
 
 
 def test_the_default_tracker_is_flhftl_born_at_the_source_prior():
-    adapter = RegressAndReweight().fit(*HOLDOUT)
+    adapter = Uncalibrated().fit(*HOLDOUT)
     assert isinstance(adapter.tracker_, FLHFTL)
     np.testing.assert_array_equal(adapter.tracker_.predict(), adapter.source_prior_)
 
 
 def test_a_given_source_prior_is_used():
     p = [0.25, 0.25, 0.25, 0.25]
-    adapter = RegressAndReweight(LastSighting(K), source_prior=p).fit(*HOLDOUT)
+    adapter = Uncalibrated(LastSighting(K), source_prior=p).fit(*HOLDOUT)
     np.testing.assert_array_equal(adapter.source_prior_, p)
     adapter.set_prior([0.4, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(adapter.log_offsets()), [1.6, 1.2, 0.8, 0.4])
 
 
 def test_transductive_uses_the_batch_before_predicting_it():
-    causal = RegressAndReweight(LastSighting(K)).fit(*HOLDOUT)
-    ahead = RegressAndReweight(LastSighting(K), transductive=True).fit(*HOLDOUT)
+    causal = Uncalibrated(LastSighting(K)).fit(*HOLDOUT)
+    ahead = Uncalibrated(LastSighting(K), transductive=True).fit(*HOLDOUT)
     for batch in BATCHES:
         predicted, step = ahead.predict_proba(batch), ahead.step(batch)
         causal.update(batch)
@@ -107,14 +110,14 @@ def test_transductive_uses_the_batch_before_predicting_it():
 
 def test_transductive_does_not_look_at_labels():
     """Labels given with the batch may move the state, never the prediction of that batch."""
-    blind, told = (RegressAndReweight(FollowTheHistory(K), transductive=True).fit(*HOLDOUT) for _ in range(2))
+    blind, told = (Uncalibrated(FollowTheHistory(K), transductive=True).fit(*HOLDOUT) for _ in range(2))
     np.testing.assert_array_equal(blind.step(BATCHES[0]).proba, told.step(BATCHES[0], LABELS[0]).proba)
     assert np.abs(blind.prior_ - told.prior_).max() > 1e-3
 
 
 def test_floor_and_bounds_hold_and_are_projections():
-    free = RegressAndReweight(LastSighting(K)).fit(*HOLDOUT)
-    held = RegressAndReweight(LastSighting(K), floor=0.05, bounds=(0.0, [0.5, 1, 1, 1])).fit(*HOLDOUT)
+    free = Uncalibrated(LastSighting(K)).fit(*HOLDOUT)
+    held = Uncalibrated(LastSighting(K), floor=0.05, bounds=(0.0, [0.5, 1, 1, 1])).fit(*HOLDOUT)
     touched = 0
     for batch in BATCHES:
         free.update(batch)
@@ -131,7 +134,7 @@ def test_floor_and_bounds_hold_and_are_projections():
 
 
 def test_shadow_mode_tracks_and_does_not_correct():
-    on, off = RegressAndReweight().fit(*HOLDOUT), RegressAndReweight(enabled=False).fit(*HOLDOUT)
+    on, off = Uncalibrated().fit(*HOLDOUT), Uncalibrated(enabled=False).fit(*HOLDOUT)
     for batch in BATCHES:
         on.step(batch)
         step = off.step(batch)
@@ -144,7 +147,7 @@ def test_shadow_mode_tracks_and_does_not_correct():
 
 
 def test_set_prior_restarts_from_what_a_person_knows():
-    adapter = RegressAndReweight(FLHFTL(K)).fit(*HOLDOUT)
+    adapter = Uncalibrated(FLHFTL(K)).fit(*HOLDOUT)
     adapter.update(BATCHES[0])
     adapter.set_prior([0.1, 0.2, 0.3, 0.4])
     np.testing.assert_allclose(adapter.prior_, [0.1, 0.2, 0.3, 0.4])
@@ -156,7 +159,7 @@ def test_set_prior_restarts_from_what_a_person_knows():
 
 
 def test_refit_takes_the_new_model_and_keeps_the_mix():
-    adapter = RegressAndReweight(FollowTheHistory(K)).fit(*HOLDOUT)
+    adapter = Uncalibrated(FollowTheHistory(K)).fit(*HOLDOUT)
     for batch in BATCHES:
         adapter.update(batch)
     before = adapter.prior_
@@ -172,7 +175,7 @@ def test_refit_takes_the_new_model_and_keeps_the_mix():
 
 
 def test_labels_are_counted_and_the_rest_is_estimated():
-    adapter = RegressAndReweight(LastSighting(K)).fit(*HOLDOUT)
+    adapter = Uncalibrated(LastSighting(K)).fit(*HOLDOUT)
     batch, labels = BATCHES[0], LABELS[0].copy()
     adapter.update(batch, labels)
     np.testing.assert_allclose(adapter.tracker_.predict(), np.bincount(labels, minlength=K) / 10)
@@ -201,7 +204,7 @@ class Recorder(Component):
 
 
 def test_the_tracker_is_handed_the_evidence():
-    adapter = RegressAndReweight(Recorder()).fit(*HOLDOUT)
+    adapter = Uncalibrated(Recorder()).fit(*HOLDOUT)
     adapter.update(BATCHES[0])
     labels = LABELS[1].copy()
     labels[::2] = -1
@@ -231,18 +234,18 @@ class MeanOutput(Component):
 
 def test_works_without_a_labelled_holdout():
     p = [0.4, 0.3, 0.2, 0.1]
-    adapter = RegressAndReweight(FollowTheHistory(K), MeanOutput(), source_prior=p).fit()
+    adapter = Uncalibrated(FollowTheHistory(K), MeanOutput(), source_prior=p).fit()
     adapter.step(BATCHES[0])
     np.testing.assert_allclose(adapter.prior_, BATCHES[0].mean(axis=0))
-    unlabelled = RegressAndReweight(FollowTheHistory(K), MeanOutput(), source_prior=p).fit(P)
+    unlabelled = Uncalibrated(FollowTheHistory(K), MeanOutput(), source_prior=p).fit(P)
     unlabelled.step(BATCHES[0])
     np.testing.assert_array_equal(adapter.prior_, unlabelled.prior_)
     with pytest.raises(ValueError, match="source_prior"):
-        RegressAndReweight(marginals=MeanOutput()).fit()
+        Uncalibrated(marginals=MeanOutput()).fit()
     with pytest.raises(ValueError, match="y is missing"):
-        RegressAndReweight(marginals=MeanOutput()).fit(P)
+        Uncalibrated(marginals=MeanOutput()).fit(P)
     with pytest.raises(ValueError, match="BBSE needs a labelled holdout"):
-        RegressAndReweight(source_prior=p).fit()
+        Uncalibrated(source_prior=p).fit()
 
 
 class Square(Component):
@@ -257,8 +260,8 @@ class Square(Component):
 
 
 def test_the_calibrator_comes_first_everywhere():
-    plain = RegressAndReweight(FollowTheHistory(K)).fit(Square().transform(HOLDOUT[0]), HOLDOUT[1])
-    calibrated = RegressAndReweight(FollowTheHistory(K), calibrator=Square()).fit(*HOLDOUT)
+    plain = Uncalibrated(FollowTheHistory(K)).fit(Square().transform(HOLDOUT[0]), HOLDOUT[1])
+    calibrated = Uncalibrated(FollowTheHistory(K), calibrator=Square()).fit(*HOLDOUT)
     assert calibrated.calibrator_.fitted_on_ == 200
     assert not hasattr(calibrated.calibrator, "fitted_on_")
     for batch in BATCHES:
@@ -269,11 +272,11 @@ def test_the_calibrator_comes_first_everywhere():
     base = Base(calibrator=Square()).fit(*HOLDOUT)
     np.testing.assert_array_equal(base.predict_proba(P), Square().transform(P))
     with pytest.raises(ValueError, match="calibrator needs a labelled holdout"):
-        RegressAndReweight(marginals=MeanOutput(), calibrator=Square(), source_prior=[0.25] * 4).fit()
+        Uncalibrated(marginals=MeanOutput(), calibrator=Square(), source_prior=[0.25] * 4).fit()
 
 
 def test_unfitted_says_so():
-    for adapter in (RegressAndReweight(), Base()):
+    for adapter in (Uncalibrated(), Base()):
         for call in (lambda a: a.predict_proba(P), lambda a: a.step(P), lambda a: a.update(P), lambda a: a.reset()):
             with pytest.raises(ValueError, match="not fitted yet"):
                 call(adapter)
@@ -281,7 +284,7 @@ def test_unfitted_says_so():
 
 
 def test_a_failed_fit_leaves_the_old_fit():
-    adapter = RegressAndReweight().fit(*HOLDOUT)
+    adapter = Uncalibrated().fit(*HOLDOUT)
     adapter.update(BATCHES[0])
     before = dumps(adapter)
     with pytest.raises(ValueError, match="singular"):
@@ -296,7 +299,7 @@ def test_the_drift_is_followed_and_the_error_falls():
     y = (proba.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
     mix = np.array([0.05, 0.05, 0.1, 0.8])
     holdout = proba[:2000], y[:2000]
-    adapter, base = RegressAndReweight().fit(*holdout), Base().fit(*holdout)
+    adapter, base = Uncalibrated().fit(*holdout), Base().fit(*holdout)
     wrong = np.zeros(2)
     for t in range(150):
         labels = rng.choice(K, p=mix, size=20)
@@ -309,7 +312,7 @@ def test_the_drift_is_followed_and_the_error_falls():
 
 
 def test_after_a_refit_predictions_use_the_new_source_prior():
-    adapter = RegressAndReweight(FLHFTL(K, learning_rate="theory")).fit(*HOLDOUT)
+    adapter = Uncalibrated(FLHFTL(K, learning_rate="theory")).fit(*HOLDOUT)
     for batch in BATCHES:
         adapter.update(batch)
     before, rate = adapter.prior_, adapter.tracker_.rate_
@@ -326,14 +329,14 @@ def test_after_a_refit_predictions_use_the_new_source_prior():
 
 
 def test_transductive_with_labels_says_which_prior_it_used():
-    adapter = RegressAndReweight(LastSighting(K), transductive=True).fit(*HOLDOUT)
+    adapter = Uncalibrated(LastSighting(K), transductive=True).fit(*HOLDOUT)
     step = adapter.step(BATCHES[0], LABELS[0])
     np.testing.assert_allclose(step.prior, adapter.marginals_.estimate(BATCHES[0]))
     np.testing.assert_allclose(adapter.prior_, np.bincount(LABELS[0], minlength=K) / 10)
 
 
 def test_the_stricter_of_floor_and_bounds_holds():
-    adapter = RegressAndReweight(LastSighting(K), floor=0.02, bounds=([0.1, 0, 0, 0], 1.0)).fit(*HOLDOUT)
+    adapter = Uncalibrated(LastSighting(K), floor=0.02, bounds=([0.1, 0, 0, 0], 1.0)).fit(*HOLDOUT)
     adapter.set_prior([0.0, 0.0, 0.0, 1.0])
     np.testing.assert_allclose(adapter.prior_, [0.1, 0.02, 0.02, 0.86])
 
@@ -342,7 +345,7 @@ def test_the_stricter_of_floor_and_bounds_holds():
 def test_limits_that_leave_one_mix_only(k):
     holdout = np.full((k, k), 0.1 / k) + 0.9 * np.eye(k)
     for limits in ({"floor": 1 / k}, {"bounds": (0.0, 1 / k)}, {"bounds": (-3.0, [5.0] * k)}):
-        adapter = RegressAndReweight(LastSighting(k), **limits).fit(holdout, np.arange(k))
+        adapter = Uncalibrated(LastSighting(k), **limits).fit(holdout, np.arange(k))
         adapter.update(holdout[:1])
         assert adapter.prior_.min() >= 0
         assert adapter.prior_.sum() == pytest.approx(1)
@@ -351,7 +354,7 @@ def test_limits_that_leave_one_mix_only(k):
 
 
 def test_a_prior_that_is_rounded_is_not_a_shift():
-    adapter = RegressAndReweight(source_prior=[0.0012, 0.0013, 0.497, 0.5]).fit(*HOLDOUT)
+    adapter = Uncalibrated(source_prior=[0.0012, 0.0013, 0.497, 0.5]).fit(*HOLDOUT)
     np.testing.assert_allclose(adapter.log_offsets(), 0, atol=1e-12)
     assert adapter.source_prior_.sum() == pytest.approx(1, abs=1e-15)
     adapter.set_prior([0.0012, 0.0013, 0.497, 0.5])
@@ -375,9 +378,9 @@ class NeedsThePrior(MeanOutput):
 
 def test_an_estimator_without_labels_is_told_the_source_prior():
     p = [0.4, 0.3, 0.2, 0.1]
-    without = RegressAndReweight(LastSighting(K), NeedsThePrior(), source_prior=p).fit()
+    without = Uncalibrated(LastSighting(K), NeedsThePrior(), source_prior=p).fit()
     np.testing.assert_array_equal(without.marginals_.source_prior_, p)
-    unlabelled = RegressAndReweight(LastSighting(K), NeedsThePrior(), source_prior=p).fit(P)
+    unlabelled = Uncalibrated(LastSighting(K), NeedsThePrior(), source_prior=p).fit(P)
     assert unlabelled.marginals_.saw_ == (len(P), None)
     without.update(BATCHES[0])
     unlabelled.update(BATCHES[0])
@@ -393,7 +396,7 @@ class OnlyRestarts(Recorder):
 
 
 def test_restart_does_not_need_bind():
-    adapter = RegressAndReweight(OnlyRestarts()).fit(*HOLDOUT)
+    adapter = Uncalibrated(OnlyRestarts()).fit(*HOLDOUT)
     adapter.set_prior([0.1, 0.2, 0.3, 0.4])
     np.testing.assert_array_equal(adapter.prior_, [0.1, 0.2, 0.3, 0.4])
 
@@ -418,10 +421,10 @@ def test_nonsense_from_plug_ins_is_noticed():
 def test_warnings_point_at_the_caller():
     columns = np.array([[0.48, 0.46, 0.06], [0.46, 0.48, 0.06], [0.1, 0.1, 0.8]])
     with pytest.warns(UserWarning, match="nearly singular") as caught:
-        RegressAndReweight(LastSighting(3)).fit(np.repeat(columns, 3, axis=0), np.repeat(np.arange(3), 3))
+        Uncalibrated(LastSighting(3)).fit(np.repeat(columns, 3, axis=0), np.repeat(np.arange(3), 3))
     assert caught[0].filename == __file__
 
 
 def test_columns_from_a_data_frame_can_be_saved():
-    adapter = RegressAndReweight(source_prior=pd.Series([0.4, 0.3, 0.2, 0.1])).fit(*HOLDOUT)
+    adapter = Uncalibrated(source_prior=pd.Series([0.4, 0.3, 0.2, 0.1])).fit(*HOLDOUT)
     np.testing.assert_array_equal(loads(dumps(adapter)).source_prior_, adapter.source_prior_)

@@ -1,11 +1,12 @@
 """What all re-weighting adapters share: fit on the holdout, predict with the current prior, step."""
 
-from typing import Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
+from baserate.calibrators import AutoCalibrator
 from baserate.protocols import Calibrator, FloatArray, IntArray, Step
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component
@@ -14,9 +15,21 @@ from baserate.validation import (
     check_fitted,
     check_has_methods,
     check_labels,
+    check_option,
     check_prior,
     check_proba,
+    warn_user,
 )
+
+
+class Holdout(NamedTuple):
+    """What an adapter learns from a holdout: how to calibrate, the source prior, and the calibrated samples."""
+
+    calibrator: Calibrator | None
+    offsets: FloatArray | None
+    source_prior: FloatArray
+    proba: FloatArray | None
+    labels: IntArray | None
 
 
 class ReweightingAdapter(Component):
@@ -29,7 +42,7 @@ class ReweightingAdapter(Component):
     input_kind = "proba"
 
     source_prior: ArrayLike | None
-    calibrator: Calibrator | None
+    calibrator: Calibrator | Literal["auto"] | None
 
     def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
         """Learn from the holdout: the source prior, the calibration, and what else the method needs.
@@ -47,8 +60,11 @@ class ReweightingAdapter(Component):
 
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
         """Set everything that comes from the holdout, all of it or nothing."""
-        calibrator, source_prior, _, _ = self._read_holdout(proba, y)
-        self.calibrator_, self.source_prior_ = calibrator, source_prior
+        self._keep(self._read_holdout(proba, y))
+
+    def _keep(self, holdout: Holdout) -> None:
+        self.calibrator_, self._calibration_offsets = holdout.calibrator, holdout.offsets
+        self.source_prior_ = holdout.source_prior
 
     def _start(self) -> None:
         """Begin a new stream."""
@@ -59,10 +75,7 @@ class ReweightingAdapter(Component):
         check_fitted(self, "source_prior_")
         self._start()
 
-    def _read_holdout(
-        self, proba: ArrayLike | None, y: ArrayLike | None
-    ) -> tuple[Calibrator | None, FloatArray, FloatArray | None, IntArray | None]:
-        """Fitted calibrator, source prior, calibrated probabilities and labels of a holdout."""
+    def _read_holdout(self, proba: ArrayLike | None, y: ArrayLike | None) -> Holdout:
         if proba is None:
             if y is not None:
                 raise ValueError("proba is missing, and y is there; give the holdout's probabilities, too.")
@@ -74,14 +87,33 @@ class ReweightingAdapter(Component):
             holdout = check_proba(proba)
             labels = None if y is None else check_labels(y, len(holdout), holdout.shape[1])
             source_prior = self._source_prior(labels, holdout.shape[1])
+        calibrator = self._new_calibrator(labeled=labels is not None)
+        if calibrator is None or holdout is None or labels is None:
+            return Holdout(None, None, source_prior, holdout, labels)
+        k = len(source_prior)
+        check_all_classes_present(labels, k)
+        shift = log_ratio(np.bincount(labels, minlength=k) / len(labels), source_prior)
+        offsets = shift if np.abs(shift).max() > 1e-12 else None
+        calibrator.fit(_shifted(holdout, offsets), labels)
+        return Holdout(calibrator, offsets, source_prior, _calibrate(calibrator, offsets, holdout), labels)
+
+    def _new_calibrator(self, *, labeled: bool) -> Any:
+        """An unfitted calibrator as asked for; without labels, none by default."""
+        if isinstance(self.calibrator, str):
+            check_option(self.calibrator, "calibrator", ["auto"])
+            if labeled:
+                return AutoCalibrator()
+            warn_user(
+                "there is no labelled holdout to calibrate the probabilities on, and they are taken as honest. If they "
+                "are, say so with calibrator=None."
+            )
+            return None
         if self.calibrator is None:
-            return None, source_prior, holdout, labels
+            return None
         check_has_methods(self.calibrator, "calibrator", Calibrator, "fit and transform")
-        if holdout is None or labels is None:
+        if not labeled:
             raise ValueError("y is missing: a calibrator needs a labelled holdout. Give one, or set calibrator=None.")
-        calibrator = clone(self.calibrator, safe=False).fit(holdout, labels)
-        calibrated = check_proba(calibrator.transform(holdout), len(source_prior), "the calibrator's output")
-        return calibrator, source_prior, calibrated, labels
+        return clone(self.calibrator, safe=False)
 
     def _source_prior(self, labels: IntArray | None, n_classes: int) -> FloatArray:
         if self.source_prior is not None:
@@ -100,7 +132,7 @@ class ReweightingAdapter(Component):
         return self._current_prior().copy()
 
     def log_offsets(self) -> FloatArray:
-        """The correction as k numbers to add to the model's log-probabilities or logits, before a softmax.
+        """The correction as k numbers to add to the (calibrated) log-probabilities or logits, before a softmax.
 
         A model that is served elsewhere applies it in one line. A class that the prior rules out has the offset -inf.
         """
@@ -145,7 +177,7 @@ class ReweightingAdapter(Component):
         checked = check_proba(proba, len(self.source_prior_))
         if self.calibrator_ is None:
             return checked
-        return check_proba(self.calibrator_.transform(checked), checked.shape[1], "the calibrator's output")
+        return _calibrate(self.calibrator_, self._calibration_offsets, checked)
 
     def _check_labels(self, y: ArrayLike | None, proba: FloatArray) -> IntArray | None:
         return None if y is None else check_labels(y, *proba.shape, missing=True)
@@ -161,3 +193,18 @@ class ReweightingAdapter(Component):
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         raise NotImplementedError
+
+
+def _calibrate(calibrator: Calibrator, offsets: FloatArray | None, proba: FloatArray) -> FloatArray:
+    """Calibrate probabilities of the source's class mix with a calibrator that knows the holdout's.
+
+    Where a person gave another source prior than the holdout's mix, `offsets` lead from the one to the other: the
+    probabilities are shifted to the holdout's mix, calibrated there, and shifted back. Otherwise a calibrator that has
+    biases would take the difference of the two for a fault of the model.
+    """
+    calibrated = check_proba(calibrator.transform(_shifted(proba, offsets)), proba.shape[1], "the calibrator's output")
+    return _shifted(calibrated, None if offsets is None else -offsets)
+
+
+def _shifted(proba: FloatArray, offsets: FloatArray | None) -> FloatArray:
+    return proba if offsets is None else reweight(proba, offsets[np.newaxis], np.array([0, len(proba)]))

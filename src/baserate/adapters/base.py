@@ -1,5 +1,7 @@
 """Do nothing: the model as it is."""
 
+from typing import Literal
+
 from numpy.typing import ArrayLike
 
 from baserate.adapters._reweighting import ReweightingAdapter
@@ -11,8 +13,8 @@ class Base(ReweightingAdapter):
 
     Parameters
     ----------
-    calibrator : Calibrator, optional
-        Makes the probabilities honest first.
+    calibrator : Calibrator, "auto" or None
+        Makes the probabilities honest first. Default: none, the model left alone.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's.
 
@@ -23,7 +25,9 @@ class Base(ReweightingAdapter):
     array([[0.7, 0.3]])
     """
 
-    def __init__(self, *, calibrator: Calibrator | None = None, source_prior: ArrayLike | None = None) -> None:
+    def __init__(
+        self, *, calibrator: Calibrator | Literal["auto"] | None = None, source_prior: ArrayLike | None = None
+    ) -> None:
         self.calibrator = calibrator
         self.source_prior = source_prior
 

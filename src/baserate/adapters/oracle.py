@@ -1,6 +1,6 @@
 """Told the truth: the best that re-weighting can do."""
 
-from typing import Self
+from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -18,8 +18,8 @@ class Oracle(ReweightingAdapter):
     priors : (T, k) array
         The class mix of each round: the true q_t, or the label frequencies of each batch
         (`baserate.shifts.frequencies`), which is what "Oracle" means in the paper's tables.
-    calibrator : Calibrator, optional
-        Makes the probabilities honest first.
+    calibrator : Calibrator, "auto" or None
+        Makes the probabilities honest first; as in `RegressAndReweight`.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's.
 
@@ -33,16 +33,20 @@ class Oracle(ReweightingAdapter):
     """
 
     def __init__(
-        self, priors: ArrayLike, *, calibrator: Calibrator | None = None, source_prior: ArrayLike | None = None
+        self,
+        priors: ArrayLike,
+        *,
+        calibrator: Calibrator | Literal["auto"] | None = "auto",
+        source_prior: ArrayLike | None = None,
     ) -> None:
         self.priors = priors
         self.calibrator = calibrator
         self.source_prior = source_prior
 
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
-        calibrator, source_prior, _, _ = self._read_holdout(proba, y)
-        self._path = normalise(check_path(self.priors, len(source_prior), "priors"))
-        self.calibrator_, self.source_prior_ = calibrator, source_prior
+        holdout = self._read_holdout(proba, y)
+        self._path = normalise(check_path(self.priors, len(holdout.source_prior), "priors"))
+        self._keep(holdout)
 
     def _current_prior(self) -> FloatArray:
         if self.rounds_ >= len(self._path):

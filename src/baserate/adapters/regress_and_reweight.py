@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,8 +41,10 @@ class RegressAndReweight(ReweightingAdapter):
         Follows the class mix. Default: `FLHFTL` for the holdout's number of classes. It is cloned, never moved itself.
     marginals : MarginalEstimator, optional
         Turns a batch into a sighting. Default: `BBSE`.
-    calibrator : Calibrator, optional
-        Makes the probabilities honest before anything else sees them.
+    calibrator : Calibrator, "auto" or None
+        Makes the probabilities honest before anything else sees them. ``"auto"`` (default) is `AutoCalibrator`, which
+        chooses on the holdout, and leaves probabilities alone that are honest; ``None`` is for those that are known to
+        be. Without a labelled holdout there is nothing to calibrate on: ``"auto"`` then warns, and is none.
     transductive : bool
         Use the batch itself, without labels, before predicting it. ``False`` (default) is the paper's strict protocol:
         round t is predicted from rounds before t.
@@ -89,7 +91,7 @@ class RegressAndReweight(ReweightingAdapter):
         self,
         tracker: Tracker | None = None,
         marginals: MarginalEstimator | None = None,
-        calibrator: Calibrator | None = None,
+        calibrator: Calibrator | Literal["auto"] | None = "auto",
         transductive: bool = False,
         floor: float | None = None,
         *,
@@ -123,7 +125,8 @@ class RegressAndReweight(ReweightingAdapter):
 
     def _learn(self, proba: ArrayLike | None, y: ArrayLike | None, tracker: Tracker | None) -> None:
         """Fit every part on a holdout, with a new tracker or with the one that is running; all of it or nothing."""
-        calibrator, source_prior, holdout, labels = self._read_holdout(proba, y)
+        holdout = self._read_holdout(proba, y)
+        source_prior, labels = holdout.source_prior, holdout.labels
         k = len(source_prior)
         if tracker is not None and k != len(self.source_prior_):
             raise ValueError(
@@ -140,14 +143,14 @@ class RegressAndReweight(ReweightingAdapter):
             )
         if hasattr(marginals, "bind"):
             marginals.bind(source_prior=source_prior)
-        if holdout is not None:
-            marginals.fit(holdout, labels)
+        if holdout.proba is not None:
+            marginals.fit(holdout.proba, labels)
         if tracker is None:
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
-        self.calibrator_, self.source_prior_, self._bounds = calibrator, source_prior, limits
-        self.marginals_, self.tracker_ = marginals, tracker
+        self._keep(holdout)
+        self._bounds, self.marginals_, self.tracker_ = limits, marginals, tracker
         self._refresh()
 
     def _checked_marginals(self) -> MarginalEstimator:
@@ -184,7 +187,7 @@ class RegressAndReweight(ReweightingAdapter):
         self._refresh()
 
     def log_offsets(self) -> FloatArray:
-        """The correction as k numbers to add to the model's log-probabilities or logits, before a softmax.
+        """The correction as k numbers to add to the (calibrated) log-probabilities or logits, before a softmax.
 
         A model that is served elsewhere applies it in one line. A class that the prior rules out has the offset -inf.
         All zero in shadow mode.
@@ -280,6 +283,8 @@ class RegressAndReweight(ReweightingAdapter):
                 check_array(getattr(self, name), name, like)
             for bound in self._bounds:
                 check_array(bound, "_bounds", like)
+            if self._calibration_offsets is not None:
+                check_array(self._calibration_offsets, "_calibration_offsets", like)
             check_array(self.tracker_.predict(), "tracker_", like)
         return self
 
@@ -287,7 +292,7 @@ class RegressAndReweight(ReweightingAdapter):
     def examples(cls) -> list[Self]:
         return [
             cls(),
-            cls(FollowTheHistory(3), BBSE(clip=False), floor=0.01, bounds=(0.0, [0.9, 0.9, 0.8])),
+            cls(FollowTheHistory(3), BBSE(clip=False), calibrator=None, floor=0.01, bounds=(0.0, [0.9, 0.9, 0.8])),
             cls(FollowTheFixedWindow(3, window=5), transductive=True, source_prior=[0.2, 0.3, 0.5]),
             cls(enabled=False),
         ]

@@ -4,8 +4,9 @@ The one module that imports matplotlib.
 """
 
 import io
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -117,6 +118,41 @@ def lower_edge(saved: Lines) -> float:
     """Where `saved_figure` ends below: a method that ruins everything must not press the others into one line."""
     highest = max(float(line.max()) for line in saved.values())
     return -0.75 * highest if highest > 0 else -np.inf
+
+
+class Panel(NamedTuple):
+    """Lines over the same points on logarithmic axes, and theory to compare them with."""
+
+    title: str
+    x: NDArray[Any]
+    lines: Lines
+    theory: Lines
+
+
+def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
+    """Draw panels side by side, with one legend for all, into a file whose ending says in which format."""
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    styles = line_styles(names)
+    drawn: dict[str, Any] = {}
+    with mpl.style.context(["default", _STYLE]):
+        n_rows = -(-len(panels) // 3)
+        figure = Figure(figsize=(13.0, 4.0 * n_rows + 1.0), layout="constrained")
+        grid = figure.subplots(n_rows, min(len(panels), 3), squeeze=False)
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            for name, values in panel.theory.items():
+                (drawn[name],) = axes.loglog(panel.x, values, color=LIGHT["truth"], linewidth=5.0)
+            for name, values in panel.lines.items():
+                colour, dashes = styles[name]
+                style = (0.0, dashes) if dashes else "-"
+                (drawn[name],) = axes.loglog(panel.x, values, color=LIGHT[colour], linestyle=style, marker=".")
+            axes.set_title(panel.title)
+            axes.set_xlabel("rounds T")
+            axes.set_xticks(panel.x[::2], [f"{x:,}" for x in panel.x[::2]])
+            axes.set_xticks([], minor=True)
+        for axes in list(grid.flat)[len(panels) :]:
+            axes.set_visible(False)
+        figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", ncols=5, frameon=False)
+        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
 
 
 def legend_entry(name: str, style: LineStyle) -> str:

@@ -13,6 +13,7 @@ from rich.table import Table
 from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 
 from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.calibrators import TemperatureScaling
 from baserate.datasets import Dataset, synthetic
 from baserate.evaluation import evaluate
 from baserate.models import LinearSGD
@@ -60,17 +61,21 @@ class Lagged(Component):
 
 
 def methods(stream: list[Batch]) -> dict[str, Adapter]:
-    """Every method of the table, those that are told the truth for this very stream."""
+    """Every method of the table, those that are told the truth for this very stream; calibrated as published."""
+    trackers = {
+        "FTH": FollowTheHistory(3),
+        "FTFWH": FollowTheFixedWindow(3),
+        "FLH-FTL": Lagged(FLHFTL(3, experts="window")),
+        "Local BBSE": LastSighting(3),
+        "FLH-FTL, no lag": FLHFTL(3, experts="window"),
+        "FLH-FTL, literal": FLHFTL(3),
+    }
+    calibrator = TemperatureScaling()
     return {
         "Base": Base(),
-        "Oracle (batch)": Oracle(frequencies(stream)),
-        "FTH": RegressAndReweight(FollowTheHistory(3)),
-        "FTFWH": RegressAndReweight(FollowTheFixedWindow(3)),
-        "FLH-FTL": RegressAndReweight(Lagged(FLHFTL(3, experts="window"))),
-        "Local BBSE": RegressAndReweight(LastSighting(3)),
-        "FLH-FTL, no lag": RegressAndReweight(FLHFTL(3, experts="window")),
-        "FLH-FTL, literal": RegressAndReweight(FLHFTL(3)),
-        "Oracle (q_t)": Oracle([batch.q for batch in stream]),
+        "Oracle (batch)": Oracle(frequencies(stream), calibrator=calibrator),
+        **{name: RegressAndReweight(tracker, calibrator=calibrator) for name, tracker in trackers.items()},
+        "Oracle (q_t)": Oracle([batch.q for batch in stream], calibrator=calibrator),
     }
 
 

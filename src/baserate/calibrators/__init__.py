@@ -1,0 +1,8 @@
+"""Calibrators make a model's probabilities honest; they are fitted on the holdout."""
+
+from baserate.calibrators.auto import AutoCalibrator
+from baserate.calibrators.bcts import BCTS
+from baserate.calibrators.temperature import TemperatureScaling
+from baserate.calibrators.vector import VectorScaling
+
+__all__ = ["BCTS", "AutoCalibrator", "TemperatureScaling", "VectorScaling"]

@@ -1,0 +1,95 @@
+"""What the calibrators that fit a map share."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.calibrators._fitting import Fit, fit_map
+from baserate.calibrators._softmax import apply_map, normalise_rows
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import Component, check_array
+from baserate.validation import check_fitted, check_labels, check_proba
+
+_LEAST_FLOOR = 1e-12
+_FLOOR_WITHOUT_ZEROS = 1e-6
+
+
+class SoftmaxMap(Component):
+    """A calibrator ``softmax(scales_ * log p + biases_)``; a subclass says which of these are free.
+
+    Probabilities below `floor_` are raised to it before the logarithm. It is half the smallest positive probability of
+    the holdout, but at least 1e-12, and at most 0.3 / k where the holdout has zeros (a forest of 100 trees: 0.005 for
+    its zeros) or 1e-6 where it has none (a softmax, whose small values mean what they say).
+
+    On the holdout no fitted map is less likely than the model's own probabilities: one that would be, because of a
+    prior or of the floor, is replaced by the identity (scales 1, biases 0, floor 0).
+    """
+
+    _tied: bool
+    _biased: bool
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the map from the holdout.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities on labelled samples it was not trained on.
+        y : (n,) array of int
+            Their labels, as column numbers of `proba`. A class may be missing.
+        """
+        holdout, labels = check_holdout(proba, y)
+        floor = floor_of(holdout)
+        logs = np.maximum(holdout, floor)
+        np.log(logs, out=logs)
+        fit = fit_map(logs, labels, tied=self._tied, biased=self._biased)
+        if fit.value < log_likelihoods(normalise_rows(holdout), labels).sum():
+            k = holdout.shape[1]
+            fit, floor = Fit(np.ones(k), np.zeros(k), 0.0, 0.0, 0.0), 0.0
+        self._keep(fit)
+        self.scales_, self.biases_, self.floor_ = fit.scales, fit.biases, floor
+        return self
+
+    def _keep(self, fit: Fit) -> None:
+        """Set what only some maps have."""
+
+    def transform(self, proba: ArrayLike) -> FloatArray:
+        """Calibrated probabilities of a batch."""
+        check_fitted(self, "scales_")
+        checked = check_proba(proba, len(self.scales_))
+        if self.floor_ == 0.0:
+            return normalise_rows(checked)
+        return apply_map(checked, self.scales_, self.biases_, self.floor_)
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        if "scales_" in state:
+            like = np.empty(np.size(state["scales_"]))
+            for name in ("scales_", "biases_"):
+                check_array(state[name], name, like)
+        return super().set_state(state)
+
+
+def check_holdout(proba: ArrayLike, y: ArrayLike) -> tuple[FloatArray, IntArray]:
+    """Check a labelled holdout of at least one sample."""
+    holdout = check_proba(proba)
+    labels = check_labels(y, *holdout.shape)
+    if len(holdout) == 0:
+        raise ValueError("proba is an empty holdout, which says nothing about calibration; give labelled samples.")
+    return holdout, labels
+
+
+def floor_of(proba: FloatArray) -> float:
+    """What a probability of zero stands for; see `SoftmaxMap`."""
+    smallest = float(proba.min())
+    cap = _FLOOR_WITHOUT_ZEROS
+    if smallest == 0.0:
+        smallest = float(np.min(proba, initial=1.0, where=proba > 0.0))
+        cap = 0.3 / proba.shape[1]
+    return min(max(0.5 * smallest, _LEAST_FLOOR), cap)
+
+
+def log_likelihoods(proba: FloatArray, labels: IntArray) -> FloatArray:
+    """Log-probability of each sample's label; -inf where it was ruled out."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(proba[np.arange(len(labels)), labels]))

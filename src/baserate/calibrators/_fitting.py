@@ -1,0 +1,225 @@
+"""Maximum a posteriori fits of the shared map, and the strength of their priors.
+
+Minus the log-posterior is convex in (scales, biases), so that there is one optimum, and Newton's method finds it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from baserate.calibrators._softmax import take_sums
+from baserate.protocols import FloatArray, IntArray
+
+SCALE_PRIOR = 1.0
+"""Weight of the prior ``mean(s - log s)`` of the scales, in samples."""
+_SDS = 0.01 * 2.0 ** np.arange(10)  # the standard deviations that a Gaussian prior may have
+_FIRST_SDS = (0.16, 1.28)  # those of scales and biases before the first look
+_ROUNDS = 6  # fits with a new choice of them; two or three are the rule
+_DENSE = 640  # up to this many parameters the Hessian is formed
+_BLOCK = 1_000_000  # numbers held at a time to form it
+_ROUGH = 1e-3  # squared Newton decrement (twice what is left to gain, in nats) good enough to choose priors by
+_EXACT = 1e-18  # and the one, per sample, from which a last full step is as good as exact
+_MOST_STEPS = 100  # of Newton; about five are the rule
+_FLAT = 1e-9  # curvature below which a class says nothing
+
+
+class Fit(NamedTuple):
+    """A fitted map, its log-likelihood on the holdout, and the priors' standard deviations (zero: no such freedom)."""
+
+    scales: FloatArray
+    biases: FloatArray
+    value: float
+    scale_sd: float
+    bias_sd: float
+
+
+class Objective:
+    """Minus the log-posterior of a map, as a function of one vector of parameters.
+
+    The parameters are (scale) for the temperature, (scale, k biases) with tied scales, (k scales, k biases) with free
+    ones.
+
+    Parameters
+    ----------
+    logs : (n, k) array
+        Log-probabilities of the holdout.
+    labels : (n,) array of int
+        Its labels.
+    tied : bool
+        One scale for all classes.
+    biased : bool
+        A bias per class.
+    """
+
+    def __init__(self, logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> None:
+        self.logs, self.labels, self.tied, self.biased = logs, labels, tied, biased
+        k = logs.shape[1]
+        self.n_scales = 1 if tied else k
+        self.n_parameters = self.n_scales + (k if biased else 0)
+        self.dense = self.n_parameters <= _DENSE
+
+    def split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scales and biases of all classes."""
+        k = self.logs.shape[1]
+        scales = np.full(k, theta[0]) if self.tied else theta[:k].copy()
+        biases = theta[self.n_scales :].copy() if self.biased else np.zeros(k)
+        return scales, biases
+
+    def sums(self, theta: FloatArray, outer: FloatArray) -> tuple[float, float, FloatArray]:
+        """What `take_sums` gives; its weights' Gram matrix is put into `outer` where that has entries."""
+        scales, biases = self.split(theta)
+        n, k = self.logs.shape
+        sums = np.zeros((8, k))
+        outer[:] = 0.0
+        value = squared_means = 0.0
+        rows = n if outer.size == 0 else 1 + _BLOCK // len(outer)
+        for start in range(0, n, rows):  # in blocks, for the memory of the weights
+            part = slice(start, min(start + rows, n))
+            weights = np.empty((part.stop - start, len(outer)))
+            got = take_sums(self.logs[part], self.labels[part], scales, biases, sums, weights)
+            value, squared_means = value + got[0], squared_means + got[1]
+            if outer.size:
+                outer += weights.T @ weights
+        return value, squared_means, sums
+
+    def __call__(self, theta: FloatArray, sds: tuple[float, float]) -> tuple[float, FloatArray, FloatArray]:
+        """Value, gradient, and the Hessian, or its diagonal where there are many parameters."""
+        k, m, p = self.logs.shape[1], self.n_scales, self.n_parameters
+        outer = np.empty((p, p)) if self.dense and self.biased else np.empty((0, 0))
+        log_likelihood, squared_means, sums = self.sums(theta, outer)
+        d_scales, d_biases, m0, m1, m2, s0, _, s2 = sums
+        s, weight = theta[:m], SCALE_PRIOR / m
+        value = -log_likelihood + weight * float(np.sum(s - 1.0 - np.log(s)))
+        gradient = np.empty(p)
+        gradient[:m] = weight * (1.0 - 1.0 / s) - (d_scales.sum() if self.tied else d_scales)
+        curvature = weight / s**2
+        spread = s - s.mean()
+        if not self.tied:
+            value += float(spread @ spread) / (2.0 * sds[0] ** 2)
+            gradient[:m] += spread / sds[0] ** 2
+        if not self.biased:
+            return value, gradient, (curvature + m2.sum() - squared_means)[np.newaxis]
+        b = theta[m:]
+        value += float(b @ b) / (2.0 * sds[1] ** 2)
+        gradient[m:] = b / sds[1] ** 2 - d_biases
+        precision = 1.0 / sds[1] ** 2
+        if not self.dense:
+            scale_part = m2.sum() - squared_means if self.tied else m2 - s2 + (1.0 - 1.0 / k) / sds[0] ** 2
+            return value, gradient, np.concatenate([curvature + scale_part, m0 - s0 + precision])
+        hessian = -outer
+        i, j = np.arange(m), np.arange(m, p)
+        hessian[i, i] += curvature + (m2.sum() if self.tied else m2)
+        hessian[j, j] += m0 + precision
+        if self.tied:
+            hessian[0, j] += m1
+            hessian[j, 0] += m1
+        else:
+            hessian[i, j] += m1
+            hessian[j, i] += m1
+            hessian[:m, :m] += (np.eye(m) - 1.0 / m) / sds[0] ** 2
+        return value, gradient, hessian
+
+
+def fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
+    """Fit a map; the priors of biases and of the scales' spread get the width that the holdout's evidence favours.
+
+    One temperature is fitted first. Then the fit at given widths and the choice of widths take turns, until the
+    choice stands.
+    """
+    one = Objective(logs, labels, tied=True, biased=False)
+    theta = _newton(one, np.ones(1), _FIRST_SDS, rough=biased)
+    objective, sds = one, (0.0, 0.0)
+    if biased:
+        objective = Objective(logs, labels, tied=tied, biased=True)
+        theta = np.concatenate([np.full(objective.n_scales, theta[0]), np.zeros(logs.shape[1])])
+        solve = _newton if objective.dense else _quasi_newton
+        sds = _FIRST_SDS
+        for _ in range(_ROUNDS):
+            theta = solve(objective, theta, sds, rough=True)
+            before, sds = sds, _choose_sds(objective, theta)
+            if sds == before:
+                break
+        theta = solve(objective, theta, sds, rough=False)
+        if tied:
+            sds = (0.0, sds[1])
+    scales, biases = objective.split(theta)
+    biases -= biases.mean()
+    value = objective.sums(theta, np.empty((0, 0)))[0]
+    return Fit(scales, biases, value, *sds)
+
+
+def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
+    """Newton's method, with steps halved until they stay inside the domain and lower the objective."""
+    m = objective.n_scales
+    tolerance = _ROUGH if rough else _EXACT * len(objective.logs)
+    value, gradient, hessian = objective(theta, sds)
+    for _ in range(_MOST_STEPS):
+        step = np.linalg.solve(hessian, gradient)
+        decrement = float(gradient @ step)
+        size, there = 1.0, theta - step
+        if decrement < tolerance:
+            return there if there[:m].min() > 0.0 else theta
+        while True:
+            if there[:m].min() > 0.0:
+                new = objective(there, sds)
+                if new[0] <= value - 1e-4 * size * decrement + 1e-13 * abs(value):
+                    break
+            size *= 0.5
+            if size < 1e-9:  # rounding hides what is left to gain
+                return theta
+            there = theta - size * step
+        theta, (value, gradient, hessian) = there, new
+    return theta
+
+
+def _quasi_newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
+    """L-BFGS, in units in which every parameter has about the same curvature."""
+    unit = 1.0 / np.sqrt(objective(theta, sds)[2])
+
+    def scaled(x: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient, _ = objective(x * unit, sds)
+        return value, gradient * unit
+
+    m = objective.n_scales
+    # Scales stay away from zero by their prior; the bound keeps a line search from looking beyond.
+    low = np.concatenate([1e-6 / unit[:m], np.full(len(theta) - m, -np.inf)])
+    found = minimize(
+        scaled,
+        theta / unit,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(low, np.full(len(theta), np.inf)),
+        options={"maxiter": 500, "maxcor": 20, "ftol": 1e-10 if rough else 1e-14, "gtol": 1e-6},
+    )
+    return np.asarray(found.x * unit, dtype=np.float64)
+
+
+def _choose_sds(objective: Objective, theta: FloatArray) -> tuple[float, float]:
+    """The widths of the priors of scales and biases under which the holdout is most probable.
+
+    Around the fit the log-likelihood is taken for a parabola in each class's parameters alone: a noisy measurement
+    of its bias, and of its scale with the bias left free.
+    """
+    _, _, (d_scales, d_biases, m0, m1, m2, s0, s1, s2) = objective.sums(theta, np.empty((0, 0)))
+    scales, biases = objective.split(theta)
+    bias_sd = _most_probable_sd(biases, d_biases, m0 - s0)
+    if objective.tied:
+        return _FIRST_SDS[0], bias_sd
+    slope = (m1 - s1) / np.maximum(m0 - s0, _FLAT)
+    curvature = m2 - s2 - slope * (m1 - s1)
+    return _most_probable_sd(scales - scales.mean(), d_scales - slope * d_biases, curvature), bias_sd
+
+
+def _most_probable_sd(values: FloatArray, gradient: FloatArray, curvature: FloatArray) -> float:
+    """The width of the prior of values that sum to zero: they are k, but have k - 1 directions to vary in.
+
+    With the factor k / (k - 1) the evidence is exact (for parabolas) if there are two classes, or if all are alike.
+    """
+    among = len(values) / (len(values) - 1.0)
+    known = curvature > _FLAT
+    noise = 1.0 / (among * curvature[known])
+    modes = values[known] + gradient[known] * noise
+    variances = _SDS[:, np.newaxis] ** 2 + noise
+    evidence = -0.5 * np.sum(np.log(variances) + among * modes**2 / variances, axis=1)
+    return float(_SDS[evidence.argmax()])

@@ -1,0 +1,150 @@
+"""Choose how much calibration a holdout can bear."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.calibrators._base import SoftmaxMap, check_holdout, log_likelihoods
+from baserate.calibrators._softmax import normalise_rows
+from baserate.calibrators.bcts import BCTS
+from baserate.calibrators.temperature import TemperatureScaling
+from baserate.calibrators.vector import VectorScaling
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import Component
+from baserate.validation import check_fitted, check_proba
+
+# From the simplest on: a map, and how many samples per class it takes to be a candidate.
+_MAPS: dict[str, tuple[type[SoftmaxMap], int]] = {
+    "temperature": (TemperatureScaling, 0),
+    "bcts": (BCTS, 3),
+    "vector": (VectorScaling, 20),
+}
+_NATS_PER_STEP = 4.0
+_FOLDS = 5
+_FEWEST = 10
+_NUMBERS = 2_000_000
+
+
+class AutoCalibrator(Component):
+    """The identity, a temperature, `BCTS` or `VectorScaling`: the simplest that the holdout does not speak against.
+
+    Each is scored by the log-likelihood of samples it was not fitted on (cross-validation, five stratified folds drawn
+    with a fixed seed). Every step from the identity to a temperature to biases to scales must raise the total over
+    the samples by 4 nats, odds of fifty to one; the best after that deduction is fitted on the whole holdout.
+
+    BCTS takes at least 3 samples per class to be considered, vector scaling 20. With fewer than 10 samples, or with
+    one class only, nothing can be judged, and the probabilities stay as they are. Of a large holdout a stratified
+    part of about 2,000,000 / k samples is used for choosing.
+
+    Attributes
+    ----------
+    chosen_ : str
+        ``"identity"``, ``"temperature"``, ``"bcts"`` or ``"vector"``.
+    reason_ : str
+        Why, in one sentence.
+    scores_ : dict of str to float
+        Cross-validated mean log-likelihood, in nats per sample, of each map considered. The identity has -inf if it
+        gave a true class no probability.
+    calibrator_ : TemperatureScaling, BCTS, VectorScaling or None
+        The fitted map; None for the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> honest = rng.dirichlet(np.ones(3), size=500)
+    >>> y = (honest.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    >>> AutoCalibrator().fit(honest, y).chosen_
+    'identity'
+    >>> boastful = honest**3 / (honest**3).sum(axis=1, keepdims=True)
+    >>> auto = AutoCalibrator().fit(boastful, y)
+    >>> auto.chosen_, round(auto.calibrator_.temperature_, 1)
+    ('temperature', 2.8)
+    """
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+        """Choose a map, and fit it.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities on labelled samples it was not trained on.
+        y : (n,) array of int
+            Their labels, as column numbers of `proba`. A class may be missing.
+        """
+        holdout, labels = check_holdout(proba, y)
+        n, k = holdout.shape
+        if n < _FEWEST or (labels == labels[0]).all():
+            lack = f"{n} samples" if n < _FEWEST else f"samples of class {labels[0]} only"
+            chosen, scores = "identity", {"identity": float(log_likelihoods(normalise_rows(holdout), labels).mean())}
+            reason = (
+                f"the probabilities stay as they are, because a holdout with {lack} cannot tell one map from another."
+            )
+        else:
+            rows = _by_class(labels)
+            rows = rows[np.arange(0, n, max(1.0, n * k / _NUMBERS)).astype(np.int64)]
+            scores = _cross_validate(holdout[rows], labels[rows])
+            chosen, reason = _choose(scores, len(rows))
+        calibrator = None if chosen == "identity" else _MAPS[chosen][0]().fit(holdout, labels)
+        self.chosen_, self.reason_, self.scores_, self.calibrator_ = chosen, reason, scores, calibrator
+        self.n_classes_ = k
+        return self
+
+    def transform(self, proba: ArrayLike) -> FloatArray:
+        """Calibrated probabilities of a batch."""
+        check_fitted(self, "chosen_")
+        if self.calibrator_ is None:
+            return normalise_rows(check_proba(proba, self.n_classes_))
+        return self.calibrator_.transform(proba)
+
+
+def _by_class(labels: IntArray) -> IntArray:
+    """The samples class by class, shuffled within each: every fifth one is a stratified fold.
+
+    Which number a class goes by makes no difference: classes come in the order in which the shuffle first shows them.
+    """
+    shuffled = np.random.default_rng(0).permutation(len(labels))
+    _, first, which = np.unique(labels[shuffled], return_index=True, return_inverse=True)
+    return np.asarray(shuffled[np.argsort(first[which], kind="stable")], dtype=np.int64)
+
+
+def _cross_validate(proba: FloatArray, labels: IntArray) -> dict[str, float]:
+    """Mean log-likelihood of samples left out of the fit, by map. The samples come class by class."""
+    n, k = proba.shape
+    scores = {"identity": float(log_likelihoods(normalise_rows(proba), labels).mean())}
+    fold = np.arange(n) % _FOLDS
+    for name, (cls, per_class) in _MAPS.items():
+        if n < per_class * k:
+            continue
+        total = 0.0
+        for j in range(_FOLDS):
+            kept, left_out = fold != j, fold == j
+            fitted = cls().fit(proba[kept], labels[kept])
+            total += float(log_likelihoods(fitted.transform(proba[left_out]), labels[left_out]).sum())
+        scores[name] = total / n
+    return scores
+
+
+def _choose(scores: dict[str, float], n: int) -> tuple[str, str]:
+    """The name of the best map after deduction, and why."""
+    asked = {name: _NATS_PER_STEP * step for step, name in enumerate(("identity", *_MAPS))}
+    chosen = max(scores, key=lambda name: n * scores[name] - asked[name])
+    tested = f"in cross-validation on {n} samples"
+    if chosen == "identity":
+        rival = max((name for name in scores if name != chosen), key=lambda name: n * scores[name] - asked[name])
+        gain = scores[rival] - scores[chosen]
+        return chosen, (
+            f"the probabilities stay as they are, because {rival} gained {gain:.4f} nats a sample {tested}, which is "
+            f"{n * gain:.1f} in all where {asked[rival]:.0f} were asked."
+        )
+    if scores["identity"] == -np.inf:
+        return chosen, (
+            f"{chosen} scored best with {scores[chosen]:.4f} nats a sample {tested}, after {_NATS_PER_STEP:.0f} in all "
+            "for each step of freedom; the model itself gave a true class no probability."
+        )
+    gain = scores[chosen] - scores["identity"]
+    return chosen, (
+        f"{chosen} gained {gain:.4f} nats a sample over the model itself {tested}, which is {n * gain:.1f} in all "
+        f"where {asked[chosen]:.0f} were asked, and no other map gained more for what it adds."
+    )
