@@ -255,6 +255,14 @@ def check_option(value: object, name: str, options: Iterable[object]) -> None:
         raise ValueError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
 
 
+def check_option_or_real(value: object, name: str, options: Iterable[str], low: float, high: float) -> None:
+    """Check that a value is one of a few words, or a number strictly between `low` and `high`."""
+    if isinstance(value, str):
+        check_option(value, name, options)
+    else:
+        check_real(value, name, low, high, closed=False)
+
+
 def check_rng(rng: object, name: str = "rng") -> np.random.Generator:
     """A `numpy.random.Generator` from a seed, a generator (used as it is) or None (fresh entropy)."""
     if isinstance(rng, np.random.Generator):

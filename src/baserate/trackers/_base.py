@@ -14,7 +14,23 @@ _ONE_KEY = np.zeros(1, dtype=np.int64)
 _ONE_KEY.setflags(write=False)
 
 
-class BaseTracker(Component):
+class Beginning(Component):
+    """What starts anew when its parameters change: `_begin` checks them and makes the state."""
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, and start anew with them."""
+        if params:
+            changed = clone(self)  # so that a refused value leaves the tracker as it was
+            super(Beginning, changed).set_params(**params)
+            changed._begin()
+            self.__dict__ = changed.__dict__
+        return self
+
+
+class BaseTracker(Beginning):
     """A tracker of `n_classes` numbers that predicts its birth value until the first sighting.
 
     A subclass calls `_begin` at the end of its constructor, and implements `restart`, `predict` and `_observe`.
@@ -25,6 +41,7 @@ class BaseTracker(Component):
 
     def _begin(self) -> None:
         check_integer(self.n_classes, "n_classes", 2)
+        self._sigma_min = 1.0
         self._default_birth: FloatArray = (
             np.full(self.n_classes, 1.0 / self.n_classes)
             if self.prior is None
@@ -33,7 +50,7 @@ class BaseTracker(Component):
         self.reset()
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows; takes effect with the next `reset`.
+        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`.
 
         Parameters
         ----------
@@ -44,6 +61,7 @@ class BaseTracker(Component):
         """
         if self.prior is None:
             self._default_birth = np.array(prior)
+        self._sigma_min = 1.0 if sigma_min is None else sigma_min
 
     @property
     def birth_(self) -> FloatArray:
@@ -72,15 +90,6 @@ class BaseTracker(Component):
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
         raise NotImplementedError
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, and start anew with them."""
-        if params:
-            changed = clone(self)  # so that a refused value leaves the tracker as it was
-            super(BaseTracker, changed).set_params(**params)
-            changed._begin()
-            self.__dict__ = changed.__dict__
-        return self
 
     def set_state(self, state: dict[str, Any]) -> Self:
         check_array(state["_default_birth"], "_default_birth", self._default_birth)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
 from baserate.trackers._base import BankedTracker
-from baserate.validation import check_option, check_real
+from baserate.validation import check_option_or_real
 
 _LEVELS = 20  # the longest intervals are 2^19 rounds: averages of more would not be seen to be better
 
@@ -158,17 +158,9 @@ class Aligator(BankedTracker):
         self._begin()
 
     def _begin(self) -> None:
-        if isinstance(self.learning_rate, str):
-            check_option(self.learning_rate, "learning_rate", ["theory"])
-        elif self.learning_rate is not None:
-            check_real(self.learning_rate, "learning_rate", 0.0, 1e9, closed=False)
-        self._sigma_min = 1.0
+        if self.learning_rate is not None:
+            check_option_or_real(self.learning_rate, "learning_rate", ["theory"], 0.0, 1e9)
         super()._begin()
-
-    def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`."""
-        super().bind(prior=prior, sigma_min=sigma_min)
-        self._sigma_min = 1.0 if sigma_min is None else sigma_min
 
     @property
     def rate_(self) -> float:

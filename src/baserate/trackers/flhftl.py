@@ -9,7 +9,7 @@ from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
 from baserate.state import check_array
 from baserate.trackers._base import BaseTracker
-from baserate.validation import check_option, check_real, check_vector
+from baserate.validation import check_option, check_option_or_real, check_vector
 
 _BLOCK = 128  # experts at a time: their sums stay in the fastest cache between judging and playing
 _TINY = 1e-200  # a total weight below this has lost digits to underflow
@@ -189,17 +189,9 @@ class FLHFTL(BaseTracker):
 
     def _begin(self) -> None:
         check_option(self.experts, "experts", ["start", "window"])
-        if isinstance(self.learning_rate, str):
-            check_option(self.learning_rate, "learning_rate", ["theory", "simplex"])
-        elif self.learning_rate is not None:
-            check_real(self.learning_rate, "learning_rate", 0.0, 1e9, closed=False)
-        self._sigma_min = 1.0
+        if self.learning_rate is not None:
+            check_option_or_real(self.learning_rate, "learning_rate", ["theory", "simplex"], 0.0, 1e9)
         super()._begin()
-
-    def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`."""
-        super().bind(prior=prior, sigma_min=sigma_min)
-        self._sigma_min = 1.0 if sigma_min is None else sigma_min
 
     @property
     def rate_(self) -> float:

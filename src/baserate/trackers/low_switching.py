@@ -8,17 +8,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
-from baserate.state import Component, check_array
+from baserate.state import check_array
+from baserate.trackers._base import Beginning
 from baserate.trackers._stationary import begin, quantile, straying
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
-from baserate.validation import check_has_methods, check_integer, check_option, check_real, check_vector
+from baserate.validation import check_has_methods, check_integer, check_option_or_real, check_real, check_vector
 
 _FIRST_PHASE = 3  # no calibrated test before a bin has 9 sightings: before, the noise is not known well enough
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
 
 
-class LowSwitching(Component):
+class LowSwitching(Beginning):
     """Plays the mean of a stretch, renewed when the stretch doubles, until another tracker says that things changed.
 
     Around any tracker: within a stretch that stands still, the prediction changes only after 1, 2, 4, 8, ... sightings.
@@ -110,10 +111,7 @@ class LowSwitching(Component):
         check_real(self.delta, "delta", 0.0, 1.0, closed=False)
         if self.horizon is not None:
             check_integer(self.horizon, "horizon", 1)
-        if isinstance(self.threshold, str):
-            check_option(self.threshold, "threshold", ["calibrated", "theory"])
-        else:
-            check_real(self.threshold, "threshold", 0.0, 1e18, closed=False)
+        check_option_or_real(self.threshold, "threshold", ["calibrated", "theory"], 0.0, 1e18)
         self.tracker_: Any = clone(self.tracker, safe=False)
         self._straying: tuple[FloatArray, FloatArray] | None = None  # simulated when it is first needed
         self.reset()
@@ -244,15 +242,6 @@ class LowSwitching(Component):
         if self.horizon is None:
             return self.delta * _FIRST_PHASE / (phase * (phase + 1))
         return self.delta / max((self.horizon - 1).bit_length() - _FIRST_PHASE, 1)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, and start anew with them."""
-        if params:
-            changed = clone(self)  # so that a refused value leaves the tracker as it was
-            super(LowSwitching, changed).set_params(**params)
-            changed._begin()
-            self.__dict__ = changed.__dict__
-        return self
 
     def set_state(self, state: dict[str, Any]) -> Self:
         for name in ("_prev", "_last", "_sum", "_squares", "_estimates_mean"):
