@@ -86,8 +86,8 @@ class Bank(Component):
         check_fitted(adapter, "source_prior_")
         if not isinstance(adapter.tracker_, BankableTracker):
             raise TypeError(
-                f"the adapter's tracker, {type(adapter.tracker_).__name__}, has a state that grows with time; for a "
-                "bank choose one with bounded state, such as FollowTheHistory or FollowTheFixedWindow."
+                f"the adapter's tracker, {type(adapter.tracker_).__name__}, cannot be held as arrays of bounded size; "
+                "for a bank choose one with bounded state, such as FollowTheHistory or FollowTheFixedWindow."
             )
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")

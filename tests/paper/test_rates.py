@@ -72,7 +72,7 @@ def test_regret_of_adapting_is_far_below_that_of_doing_nothing():
     assert 0 < found["FLH-FTL"] < 0.3 * found["left alone"]
 
 
-def test_the_tables_can_be_made(results):
+def test_the_tables_can_be_made():
     full = {
         (path, name): np.random.default_rng(0).random((8, 2, 2)) + 1 for path in rates.PATHS for name in rates.TRACKERS
     }
@@ -96,3 +96,27 @@ def test_the_figure_can_be_drawn(tmp_path):
     assert text.startswith("<?xml")
     for name in rates.TRACKERS:
         assert name in text
+
+
+def test_paths_start_where_they_say():
+    for name in ("step", "sine", "steps", "ramps"):
+        np.testing.assert_allclose(rates.PATHS[name](1024, None)[0], 1 / 3)
+
+
+def test_the_optimal_order():
+    assert rates.optimal_order("step", 4096) == pytest.approx(16 * (4 / 3) ** (2 / 3))
+
+
+def test_a_switch_is_a_change_of_any_class():
+    path = np.repeat(np.eye(3)[[0, 1]], 2, axis=0)  # class 2 never moves after the first round
+    assert rates.play(LastSighting(3), path, np.random.default_rng(0)).switches == 2
+
+
+def test_seeds_have_noise_of_their_own():
+    errors = [rates.play_all("step", 64, seed, ["global mean"])["global mean"].error for seed in (0, 1)]
+    assert errors[0] != errors[1]
+
+
+def test_the_table_names_the_theory():
+    full = {(path, name): np.ones((8, 2, 2)) for path in rates.PATHS for name in rates.TRACKERS}
+    assert list(rates.rates_table(full).columns[1].cells) == ["1/3"] * 4 + ["2/3"] * 4

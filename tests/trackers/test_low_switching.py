@@ -5,6 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from scipy.stats import f as fisher
 
 from baserate.adapters import RegressAndReweight
 from baserate.checks._roles import PROBA, Y
@@ -187,10 +188,7 @@ def test_a_wrong_birth_value_would_restart_for_ever():
     zs = frequencies([0.2, 0.3, 0.5], 200, 200, np.random.default_rng(0))
     limit = 5 * k / 200 / 20 * math.log(2 * 200 / 0.05)
 
-    def make(value):
-        return born(FLHFTL, k)(value)
-
-    _, changes = naive.lpa(zs.tolist(), birth, make, lambda t, b, z: limit, born_at_sightings=False)
+    _, changes = naive.lpa(zs.tolist(), birth, born(FLHFTL, k), lambda t, b, z: limit, born_at_sightings=False)
     assert len(changes) > 10
     tracker = LowSwitching(FLHFTL(k, prior=birth), threshold=limit)
     play(tracker, zs)
@@ -268,7 +266,7 @@ def test_the_table_is_what_the_simulation_gives(key):
         "Aligator": lambda: Aligator(5),
     }[key]
     again = _stationary.simulate(make(), n_phases=8, n_runs=100, seed=1)
-    table = _stationary.straying(make())
+    table = _stationary._TABLE[key]
     np.testing.assert_allclose(again.mean[1:], table.mean[1:8], rtol=0.12)
     np.testing.assert_allclose(again.sd[1:], table.sd[1:8], rtol=0.2)
 
@@ -288,3 +286,156 @@ def test_resumes_where_the_threshold_was_simulated():
     zs = frequencies([0.5, 0.3, 0.2], 10, 80, rng)
     np.testing.assert_array_equal(play(running, zs)[0], play(resumed, zs)[0])
     assert running.change_points_ == resumed.change_points_ != []
+
+
+@pytest.mark.parametrize("given", [{}, {"horizon": 300}, {"sigma2": 0.02}, {"sigma2": 0.02, "horizon": 10}])
+@pytest.mark.parametrize("mix", [[0.6, 0.3, 0.1], [0.96, 0.02, 0.02]])
+def test_the_calibrated_threshold_by_hand(given, mix):
+    zs = np.random.default_rng(0).multinomial(20, mix, size=33) / 20
+    tracker = LowSwitching(FLHFTL(3), delta=0.1, **given)
+    table = _stationary._TABLE["FLHFTL, start"]
+    for n, z in enumerate(zs, start=1):
+        tracker.update(z)
+        assert tracker.change_points_ == []
+        if n <= 8:
+            assert tracker._limit() == math.inf
+            continue
+        phase = {9: 3, 16: 3, 17: 4, 32: 4, 33: 5}.get(n)
+        if phase is None:
+            continue
+        steps = np.diff(zs[:n], axis=0)
+        noise = (steps**2).sum(axis=0) / (2 * (n - 1)) if "sigma2" not in given else np.full(3, 0.02)
+        freedom, excess, noise_freedom = max(noise.sum() ** 2 / (noise**2).sum() - 1, 1), 0.0, 1e9
+        if "sigma2" not in given:
+            lengths = (steps**2).sum(axis=1)
+            variability = max((lengths**2).mean() / lengths.mean() ** 2 - 1, 2 / freedom)
+            freedom, excess = max(2 / variability, 1), max(variability - 2, 0)
+            noise_freedom = (n - 1) * 2 / 3 * 2 / variability
+        share = 0.1 * 3 / (phase * (phase + 1))
+        if "horizon" in given:
+            share = 0.1 / {300: 6, 10: 1}[given["horizon"]]  # phases 3..8 hold 9..512 sightings
+        rare = math.pi**2 / 6 / (math.log(2) * (phase + 1)) ** 2
+        shape = 1 / ((table.sd[phase] / table.mean[phase]) ** 2 / freedom + excess * rare)
+        expected = noise.sum() * table.mean[phase] * fisher.ppf(1 - share, 2 * shape, noise_freedom)
+        assert tracker._limit() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.5, 2.0])
+@pytest.mark.parametrize("rate", [None, 20.0])
+def test_noise_that_moves_the_weights_is_simulated_at_its_size(size, rate):
+    """Large against the learning rate, noise makes FLH-FTL stray farther than the table says."""
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(30):
+        tracker = LowSwitching(FLHFTL(2, learning_rate=rate))
+        play(tracker, size * rng.standard_normal((100, 2)))
+        alarms += bool(tracker.change_points_)
+    assert alarms <= _binomial_limit(30, 0.05)
+
+
+def test_classes_that_move_together_are_fewer_than_they_seem():
+    """Noise along one direction of ten classes, as of unclipped sightings by a confused model."""
+    rng = np.random.default_rng(0)
+    direction = rng.standard_normal(10)
+    direction -= direction.mean()
+    alarms = 0
+    for _ in range(40):
+        tracker = LowSwitching(FLHFTL(10))
+        play(tracker, 0.1 + 0.05 * rng.standard_normal((128, 1)) * direction)
+        alarms += bool(tracker.change_points_)
+    assert alarms <= _binomial_limit(40, 0.05)
+
+
+def test_noise_that_is_hardly_there():
+    for eps in (1e-20, 1e-60, 1e-90, 1e-150):
+        tracker = LowSwitching(FLHFTL(2))
+        rng = np.random.default_rng(0)
+        play(tracker, np.column_stack([np.ones(30), eps * rng.random(30)]))
+        assert tracker.change_points_ == []
+
+
+def test_a_statistic_at_the_threshold_is_no_change():
+    for threshold, changes in ((1.0, []), (0.999, [3])):
+        tracker = LowSwitching(LastSighting(2), threshold=threshold)
+        for z in ([1.0, 0.0], [0.0, 1.0], [0.5, 0.5]):
+            tracker.update(z)
+        assert tracker.change_points_ == changes
+        assert not tracker.switched_  # the mean of the first two was [0.5, 0.5] already
+
+
+def test_evidence_reaches_the_wrapped_tracker():
+    class Listening(FollowTheHistory):
+        def _observe(self, z, evidence):
+            self.heard = evidence
+            super()._observe(z, evidence)
+
+    tracker, evidence = LowSwitching(Listening(2)), object()
+    tracker.update([0.5, 0.5], evidence)
+    assert tracker.tracker_.heard is evidence
+
+
+def test_an_error_of_the_wrapped_tracker_changes_nothing():
+    class Fussy(FollowTheHistory):
+        def _observe(self, z, evidence):
+            if z[0] > 5:
+                raise RuntimeError("no")
+            super()._observe(z, evidence)
+
+    for n, given in ((0, {}), (5, {}), (5, {"threshold": 1e-9})):  # first round, plain, and at a restart
+        tracker = LowSwitching(Fussy(2), **given)
+        for i in range(n):
+            tracker.update([0.5 + 0.1 * (i % 2), 0.5])
+        before = dumps(tracker)
+        with pytest.raises(RuntimeError):
+            tracker.update([6.0, 0.0])
+        assert dumps(tracker) == before
+
+
+def test_theory_on_a_sequence_without_noise():
+    tracker = LowSwitching(FLHFTL(2), threshold="theory")
+    for _ in range(100):
+        tracker.update([0.1, 0.9])
+    assert tracker.change_points_ == []
+
+
+def test_restart_and_reset_forget():
+    tracker = LowSwitching(FollowTheHistory(2))
+    tracker.update([0.9, 0.1])
+    assert tracker.switched_
+    tracker.restart([0.3, 0.7])
+    for prediction in (tracker.predict(), tracker.tracker_.predict()):
+        np.testing.assert_array_equal(prediction, [0.3, 0.7])
+    assert not tracker.switched_
+    tracker.reset()
+    assert dumps(tracker) == dumps(LowSwitching(FollowTheHistory(2)))
+
+
+@pytest.mark.parametrize("name", ["_prev", "_last", "_sum", "_squares", "_estimates_mean"])
+def test_a_state_of_the_wrong_shape_is_refused(name):
+    tracker = LowSwitching(FLHFTL(3))
+    with pytest.raises(ValueError, match=name):
+        tracker.set_state({**tracker.get_state(), name: np.zeros(4)})
+
+
+def test_a_state_with_a_tracker_of_other_classes_is_refused():
+    tracker = LowSwitching(FLHFTL(3))
+    with pytest.raises(ValueError, match="tracker_"):
+        tracker.set_state({**tracker.get_state(), "tracker_": FLHFTL(4)})
+
+
+def test_growth_beyond_the_table_is_between_steady_and_doubling():
+    assert _stationary.extended(np.array([0.0, 1.0, 1.5]), 4) == 2.5
+    assert _stationary.extended(np.array([0.0, 1.0, 5.0]), 4) == 5 + 8 + 16
+    assert _stationary.extended(np.array([1.0, 2.0, 2.0, 2.0]), 6) == 2.0
+    assert _stationary.extended(np.array([1.0, 2.0, 1.5]), 6) == 1.5
+
+
+def test_a_tracker_that_never_moves_can_be_wrapped():
+    class Still(FollowTheHistory):
+        def _observe(self, z, evidence):
+            pass
+
+    rng = np.random.default_rng(0)
+    tracker = LowSwitching(Still(2))
+    play(tracker, frequencies([0.5, 0.5], 20, 600, rng))
+    assert tracker.change_points_ == []

@@ -182,7 +182,7 @@ class Cost(NamedTuple):
 
 
 def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 5) -> Cost:
-    """Measure the rounds around number `n_rounds`; the fastest of several turns."""
+    """Measure the last 256 of `n_rounds` rounds; the fastest of several turns."""
     rng = np.random.default_rng(0)
     tracker = make()
     sightings = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE

@@ -92,11 +92,11 @@ def _update(
                     break
                 total_before += np.exp(log_weights[row, level, c] - before)
                 total_after += np.exp(judged[level] - after)
-            give_back = before - after + np.log(total_before / total_after)
+            give_back = before + np.log(total_before / total_after)
             for level in range(_LEVELS):
                 if t >> level == 0:
                     break
-                log_weights[row, level, c] = judged[level] + give_back
+                log_weights[row, level, c] = (judged[level] - after) + give_back
                 sums[row, level, c] += z[j, c]
         for level in range(_LEVELS):
             if (t + 1) & ((1 << level) - 1) == 0:  # Step 1: a new interval knows nothing, and weighs one

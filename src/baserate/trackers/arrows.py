@@ -86,12 +86,9 @@ def _unfinished(m: int, blocks: FloatArray, threshold: float) -> float:
             left, right = blocks[level] - mean * (1 << level), tail - mean * n_tail
             tail += blocks[level]
             n_tail += 1 << level
-            finished = False
         else:
-            left, right = tail - mean * n_tail, 0.0
-            finished = n_tail == 0
-        if not finished:
-            excess += _soft((left - right) / np.sqrt(size), threshold) / np.sqrt(size)
+            left, right = tail - mean * n_tail, 0.0  # nothing, where the tail is empty: such a block is finished
+        excess += _soft((left - right) / np.sqrt(size), threshold) / np.sqrt(size)
         level += 1
     return excess
 
@@ -102,7 +99,7 @@ def _predict(last: FloatArray, in_bin: IntArray, blocks: FloatArray, rows: IntAr
     for j in range(len(rows)):
         row = rows[j]
         for c in range(last.shape[1]):
-            m = in_bin[row, c]
+            m = min(max(in_bin[row, c], 0), _LONGEST)  # a file may say anything, and no bounds are checked here
             out[j, c] = _mean(m, blocks[row, c]) if m > 0 else last[row, c]  # Steps 4 and 3
     return out
 
@@ -138,6 +135,7 @@ def _update(
                 noise = np.sqrt(squares[row, c] / (2 * max(t - 1, 1)))
             threshold = noise * np.sqrt(beta * np.log(n))
             last[row, c] = z[j, c]  # Step 5
+            in_bin[row, c] = min(max(in_bin[row, c], 0), _LONGEST - 1)  # as above
             excess[row, c] += _enter(z[j, c], in_bin[row, c], blocks[row, c], threshold)  # Steps 6 and 7
             in_bin[row, c] += 1
             m = in_bin[row, c]
@@ -149,7 +147,7 @@ def _update(
             if statistic > noise / np.sqrt(padded) + rounding or m == _LONGEST:  # Step 8
                 in_bin[row, c] = 0
                 excess[row, c] = 0.0
-                blocks[row, c] = 0.0
+                blocks[row, c] = 0.0  # so that equal states have equal bytes
 
 
 class Arrows(BankedTracker):

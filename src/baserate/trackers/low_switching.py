@@ -1,5 +1,6 @@
 """LPA: a tracker that seldom changes its mind (Algorithm "LPA" of the paper)."""
 
+import copy
 import math
 from typing import Any, Literal, Self
 
@@ -15,7 +16,7 @@ from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.validation import check_has_methods, check_integer, check_option_or_real, check_real, check_vector
 
-_FIRST_PHASE = 3  # no calibrated test before a bin has 9 sightings: before, the noise is not known well enough
+_FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: before, the noise is not known well enough
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
 
 
@@ -32,10 +33,10 @@ class LowSwitching(Beginning):
     tracker : Tracker
         The wrapped tracker, such as `FLHFTL`. It is cloned, never moved itself; it is restarted at each change.
     sigma2 : float, optional
-        Variance of one coordinate of a sighting: 1/N for the label frequencies of N samples is always enough. Default:
-        estimated in each stretch from the differences of successive sightings.
+        Variance of the noisiest coordinate of a sighting: 1/N for the label frequencies of N samples is always enough.
+        Default: estimated in each stretch from the differences of successive sightings.
     delta : float
-        Probability of a false alarm.
+        Probability of a false alarm in a stretch that stands still (for ``"theory"``: in all of `horizon`).
     horizon : int, optional
         Number of rounds T. Default: for ``"theory"``, the power of two that the rounds so far fit in; for
         ``"calibrated"``, `delta` is spread over all times to come.
@@ -44,8 +45,9 @@ class LowSwitching(Beginning):
         theorem belongs: with probability 1 - delta, O(T^(1/3) V^(2/3)) switches and a total squared error of that
         order. At practical lengths it fires late or never. ``"calibrated"`` (default) is how far the wrapped tracker
         strays while nothing changes, found by simulation: a stretch that stands still ends in a false alarm with
-        probability about `delta`, and real changes are seen early. No theorem is known for it. It assumes nothing of
-        the wrapped tracker, but is tight for those that settle, `FLHFTL` above all. A number is a threshold as it is.
+        probability about `delta`, and real changes are seen early. No theorem is known for it. It is tight for trackers
+        that settle, `FLHFTL` above all, whose figures are kept; others are simulated over 256 rounds when the first
+        test is due, without evidence (one that needs it wants another threshold). A number is a threshold as it is.
 
     Attributes
     ----------
@@ -65,10 +67,10 @@ class LowSwitching(Beginning):
     threshold, (6) b = t + 1, prev = z_t, (7) the tracker is restarted; (8) else, if t - b + 1 is a power of two, (9)
     prev = the mean of z_b..z_t; (11) the tracker is updated with z_t.
 
-    Two choices are left to the black box. Before the first sighting, the prediction is the wrapped tracker's (the
-    paper's prev = 0 is not a class mix). And the wrapped tracker is born at the first sighting of each stretch, if it
-    has a method `restart`: with a birth value that is wrong by more than the noise, such as a wrong prior, the test
-    would take the tracker's way from there for a change, again and again.
+    Two things the paper leaves open. Before the first sighting, the prediction is the wrapped tracker's (the paper's
+    prev = 0 is not a class mix). And the wrapped tracker, if it has a method `restart`, is born at the first sighting,
+    and after a change at the sighting that showed it: with a birth value that is wrong by more than the noise, such as
+    a wrong prior, the test would take the tracker's way from there for a change, again and again.
 
     O(k) time and memory beside the wrapped tracker's.
 
@@ -113,7 +115,8 @@ class LowSwitching(Beginning):
             check_integer(self.horizon, "horizon", 1)
         check_option_or_real(self.threshold, "threshold", ["calibrated", "theory"], 0.0, 1e18)
         self.tracker_: Any = clone(self.tracker, safe=False)
-        self._straying: tuple[FloatArray, FloatArray] | None = None  # simulated when it is first needed
+        self._straying = np.zeros(1), np.zeros(1)
+        self._straying_at: int | None = None
         self.reset()
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
@@ -165,30 +168,38 @@ class LowSwitching(Beginning):
         evidence : Evidence, optional
             The batch behind the sighting, for a wrapped tracker that weighs likelihoods.
         """
-        sighting = check_vector(z, len(self._prev)).copy()  # Line 4
+        moved = copy.copy(self)  # so that an error of the wrapped tracker changes nothing
+        moved._observe(check_vector(z, len(self._prev)).copy(), evidence)
+        self.__dict__ = moved.__dict__
+
+    def _observe(self, sighting: FloatArray, evidence: Evidence | None) -> None:  # Line 4
         before = self._prev
         self.rounds_ += 1
         self._in_stretch += 1
         self._sum = self._sum + sighting
-        if self._in_stretch == 1:
-            if self.rounds_ == 1:
-                begin(self.tracker_, sighting)
-        else:
+        if self.rounds_ == 1:
+            self._begin_tracker(sighting)
+        if self._in_stretch > 1:
             squares = (sighting - self._last) ** 2
             self._squares = self._squares + squares
             self._fourth_powers += float(squares.sum()) ** 2
             self._add_estimate(self.tracker_.predict())  # Line 2
         self._last = sighting
         if self._strayed() > self._limit():  # Line 5
-            self.change_points_.append(self.rounds_)
+            self.change_points_ = [*self.change_points_, self.rounds_]
             self._new_stretch(sighting)  # Line 6
-            begin(self.tracker_, sighting)  # Line 7
+            self._begin_tracker(sighting)  # Line 7
         elif self._in_stretch & (self._in_stretch - 1) == 0:  # Line 8
             mean = self._sum / self._in_stretch
             if np.abs(mean - before).max() > 1e-12 * (1.0 + np.abs(before).max()):  # rounding is not a switch
                 self._prev = mean  # Line 9
         self.tracker_.update(sighting, evidence)  # Line 11
         self.switched_ = not np.array_equal(self._prev, before)
+
+    def _begin_tracker(self, birth: FloatArray) -> None:
+        """Restart a copy of the wrapped tracker: the one before stays as it was until the round has gone well."""
+        self.tracker_ = copy.deepcopy(self.tracker_)
+        begin(self.tracker_, birth)
 
     def _add_estimate(self, estimate: FloatArray) -> None:
         off = estimate - self._estimates_mean
@@ -215,27 +226,34 @@ class LowSwitching(Beginning):
             return 5 * k * float(noise.max()) * math.log(2 * horizon / self.delta) + rounding
         phase = (n - 1).bit_length() - 1  # n is in 2^phase + 1 .. 2^(phase + 1)
         total = float(noise.sum())
-        if phase < _FIRST_PHASE or total == 0.0:  # without any noise so far, nothing tells what is too far
+        if phase < _FIRST_PHASE or total < 1e-100:  # without any noise so far, nothing tells what is too far
             return np.inf
         # As many independent coordinates of equal noise would have the same spread; one is lost to the sum of one.
-        freedom = max(total**2 / float(noise @ noise) - 1.0, 1.0)
-        noise_freedom, excess = (_KNOWN, 0.0) if self.sigma2 is not None else self._tails(freedom)
-        if self._straying is None:
-            mean, sd = straying(self.tracker)
-            self._straying = mean, sd
+        freedom = max(1.0 / float((noise / total) @ (noise / total)) - 1.0, 1.0)
+        noise_freedom, excess = _KNOWN, 0.0
+        if self.sigma2 is None:
+            freedom, noise_freedom, excess = self._tails(freedom)
+        self._simulate(math.ceil(math.log2(total / freedom)))
         level = 1.0 - self._share(phase)
         return total * quantile(self._straying, phase, level, freedom, noise_freedom, excess) + rounding
 
-    def _tails(self, freedom: float) -> tuple[float, float]:
-        """Degrees of freedom of the estimated noise, and by how much its squares vary more than Gaussian ones.
+    def _tails(self, freedom: float) -> tuple[float, float, float]:
+        """Degrees of freedom of the noise and of its estimate, and what makes its squares vary more than Gaussian ones.
 
-        Of n differences of successive sightings a third is lost, because they share sightings; and where the noise
-        comes from a few rare sightings, only those count.
+        The more directions Gaussian noise has, the less its squared length varies: by 2 over their number (squared
+        coefficient of variation). What varies more than `freedom` directions would has fewer of them, because classes
+        move together; what varies more than a single one comes from rare sightings. Those count in the estimate, not
+        those between them; and a third is lost, because successive differences share sightings.
         """
         n = self._in_stretch - 1
-        variability = n * self._fourth_powers / float(self._squares.sum()) ** 2 - 1.0
-        excess = max(variability - 2.0 / freedom, 0.0)
-        return n / 1.5 * 2.0 / (2.0 / freedom + excess), excess
+        variability = max(n * self._fourth_powers / float(self._squares.sum()) ** 2 - 1.0, 2.0 / freedom)
+        return max(2.0 / variability, 1.0), n / 1.5 * 2.0 / variability, max(variability - 2.0, 0.0)
+
+    def _simulate(self, half_octave: int) -> None:
+        """Know how far the wrapped tracker strays in noise of this size."""
+        if self._straying_at != half_octave:
+            mean, sd = straying(self.tracker_, half_octave)
+            self._straying, self._straying_at = (mean, sd), half_octave
 
     def _share(self, phase: int) -> float:
         """How much of `delta` is spent in a phase of a stretch."""
@@ -246,6 +264,7 @@ class LowSwitching(Beginning):
     def set_state(self, state: dict[str, Any]) -> Self:
         for name in ("_prev", "_last", "_sum", "_squares", "_estimates_mean"):
             check_array(state[name], name, self._prev)
+        check_array(state["tracker_"].predict(), "tracker_", self._prev)
         return super().set_state(state)
 
     @classmethod
