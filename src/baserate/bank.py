@@ -36,6 +36,7 @@ class _Groups(NamedTuple):
     starts: IntArray
     proba: FloatArray
     labels: IntArray | None
+    as_given: FloatArray  # before sorting, and before calibration
 
 
 @compiled
@@ -167,7 +168,8 @@ class Bank(Component):
         return gone
 
     def _group(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None) -> _Groups:
-        checked = self.adapter.check_proba(proba)
+        given = self.adapter.check_rows(proba)
+        checked = self.adapter.calibrate(given)
         key_list = self._check_keys(keys)
         if len(key_list) != len(checked):
             raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
@@ -176,7 +178,7 @@ class Bank(Component):
         group = np.fromiter((index.setdefault(key, len(index)) for key in key_list), np.int64, len(key_list))
         order, starts = _sort_by_group(group, len(index))
         labels = None if labels is None else labels[order]
-        return _Groups(list(index), order, starts, checked.take(order, axis=0), labels)
+        return _Groups(list(index), order, starts, checked.take(order, axis=0), labels, given)
 
     def _priors(self, keys: list[Key]) -> FloatArray:
         rows = np.fromiter((self._row.get(key, -1) for key in keys), np.int64, len(keys))
@@ -186,9 +188,9 @@ class Bank(Component):
         return self.adapter.project(tracked)
 
     def _predict(self, groups: _Groups, priors: FloatArray) -> FloatArray:
-        adapted = groups.proba
-        if self.adapter.enabled:
-            adapted = reweight(adapted, log_ratio(priors, self.adapter.source_prior_), groups.starts)
+        if not self.adapter.enabled:
+            return groups.as_given.copy()
+        adapted = reweight(groups.proba, log_ratio(priors, self.adapter.source_prior_), groups.starts)
         out = np.empty_like(adapted)
         out[groups.order] = adapted
         return out

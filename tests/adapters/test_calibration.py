@@ -124,3 +124,47 @@ def test_a_class_missing_from_the_holdout_is_named():
     p, y = draw(np.random.default_rng(3), 100, 3)
     with pytest.raises(ValueError, match="y has no sample of class 2"):
         RegressAndReweight(marginals=MLLS(), source_prior=[0.3, 0.3, 0.4]).fit(p[y != 2], y[y != 2])
+
+
+def test_a_class_missing_from_the_holdout_is_named_by_the_calibration_too():
+    p, y = draw(np.random.default_rng(3), 100, 3)
+    adapter = RegressAndReweight(marginals=MLLS(base="prior"), source_prior=[0.3, 0.3, 0.4])
+    with pytest.raises(ValueError, match="y has no sample of class 2"):
+        adapter.fit(p[y != 2], y[y != 2])
+
+
+def test_small_differences_between_mixes_count():
+    p, y = draw(np.random.default_rng(3), 100, 2)
+    prior = np.bincount(y) / 100 + [1e-4, -1e-4]
+    adapter = RegressAndReweight(LastSighting(2), calibrator=BCTS(), source_prior=prior).fit(p, y)
+    assert adapter._calibration_offsets is not None
+
+
+def test_damaged_calibration_offsets_are_refused():
+    p, y = draw(np.random.default_rng(3), 100, 3)
+    adapter = RegressAndReweight(LastSighting(3), calibrator=BCTS(), source_prior=[0.2, 0.3, 0.5]).fit(p, y)
+    adapter._calibration_offsets = np.zeros(2)
+    with pytest.raises(ValueError, match="_calibration_offsets"):
+        loads(dumps(adapter))
+
+
+def test_shadow_mode_leaves_the_models_own_probabilities():
+    p, y = draw(np.random.default_rng(0), 500, 4)
+    p = distort(p, 0.4)
+    adapter = RegressAndReweight(LastSighting(4), enabled=False).fit(p, y)
+    assert adapter.calibrator_.chosen_ != "identity"
+    np.testing.assert_array_equal(adapter.step(p[:10]).proba, p[:10])
+
+
+def test_shadow_mode_of_a_bank_leaves_the_models_own_probabilities():
+    p, y = draw(np.random.default_rng(0), 500, 4)
+    p = distort(p, 0.4)
+    bank = Bank(RegressAndReweight(FollowTheHistory(4), enabled=False).fit(p, y))
+    np.testing.assert_array_equal(bank.step(["a", "b", "a"], p[:3]).proba, p[:3])
+    np.testing.assert_array_equal(bank.predict_proba(["a", "b", "a"], p[:3]), p[:3])
+
+
+def test_what_needs_labels_says_so_without_a_warning_first():
+    p, _ = draw(np.random.default_rng(0), 50, 3)
+    with pytest.raises(ValueError, match="BBSE needs a labelled holdout"):
+        RegressAndReweight(source_prior=[0.3, 0.3, 0.4]).fit(p)

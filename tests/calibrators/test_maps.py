@@ -13,6 +13,8 @@ from sklearn.model_selection import train_test_split
 
 from baserate.calibrators import BCTS, AutoCalibrator, TemperatureScaling, VectorScaling
 from baserate.calibrators import _fitting as fitting
+from baserate.calibrators._base import floor_of
+from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.state import dumps, loads
 
 MAPS = [TemperatureScaling, BCTS, VectorScaling]
@@ -300,3 +302,95 @@ def test_real_models_improve(digits, kind, cls):
     fitted = cls().fit(model.predict_proba(holdout), holdout_y)
     shown = model.predict_proba(test)
     assert nats(fitted.transform(shown), test_y) > nats(shown, test_y) + 0.15
+
+
+@pytest.mark.parametrize("cls", MAPS)
+def test_rows_that_miss_one_count_as_normalised(cls):
+    y = np.arange(4000) % 2
+    perfect = np.eye(2)[y]
+    for total in (0.9992, 1.0008):
+        fitted = cls().fit(total * perfect, y)
+        assert fitted.floor_ == 0.0
+        np.testing.assert_allclose(fitted.transform(total * perfect), perfect, atol=1e-15)
+    auto = AutoCalibrator().fit(1.0008 * perfect, y)
+    assert auto.scores_["identity"] == 0.0
+    np.testing.assert_allclose(auto.transform(1.0008 * perfect), perfect, atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [2, 10])
+def test_the_floor_is_at_most_a_share_of_one_over_k(k):
+    p = np.eye(k)[np.zeros(4, dtype=int)]
+    assert floor_of(p) == pytest.approx(0.3 / k)
+
+
+def test_a_wrong_number_of_columns_is_refused():
+    p, y = draw(np.random.default_rng(0), 50, 3)
+    for cls in (*MAPS, AutoCalibrator):
+        for fitted in (cls().fit(p, y), cls().fit(p[:5], y[:5])):
+            with pytest.raises(ValueError, match="proba has 2 columns"):
+                fitted.transform([[0.5, 0.5]])
+
+
+def test_a_damaged_file_of_scales_is_refused():
+    p, y = draw(np.random.default_rng(8), 50, 3)
+    fitted = BCTS().fit(p, y)
+    fitted.scales_ = np.ones((3, 1))
+    with pytest.raises(ValueError, match="scales_"):
+        loads(dumps(fitted))
+
+
+@pytest.mark.parametrize("n", [30, 100])
+@pytest.mark.parametrize("size", [0.1, 0.3])
+def test_the_width_on_many_small_holdouts(n, size):
+    for seed in range(20):
+        p, y = draw(np.random.default_rng([seed, 9]), n, 2)
+        logs = np.log(distort(p, 1.0, [size, -size]))
+        fit = fitting.fit_map(logs, y, tied=True, biased=True)
+        x = np.linspace(-8.0, 8.0, 4001)
+        sign = 2 * y - 1
+        margin = sign * fit.scales[0] * (logs[:, 1] - logs[:, 0])
+        totals = -np.logaddexp(0.0, 2 * x[:, np.newaxis] * sign - margin).sum(axis=1)
+        likelihood = np.exp(totals - totals.max())
+        evidence = [np.sum(likelihood * np.exp(-(x**2) / sd**2)) / sd for sd in fitting._SDS]
+        assert fit.bias_sd == fitting._SDS[np.argmax(evidence)]
+
+
+def test_a_scale_is_measured_with_its_bias_left_free(monkeypatch):
+    rng = np.random.default_rng(0)
+    p, y = draw(rng, 60, 4)
+    objective = fitting.Objective(np.log(p), y, tied=False, biased=True)
+    theta = np.concatenate([0.8 + 0.4 * rng.random(4), rng.standard_normal(4)])
+    seen = []
+    monkeypatch.setattr(fitting, "_most_probable_sd", lambda *given: seen.append(given) or 0.01)
+    fitting._choose_sds(objective, theta)
+    _, gradient, hessian = objective(theta, (1e9, 1e9))
+    i, s = np.arange(4), theta[:4]
+    scales = hessian[i, i] - fitting.SCALE_PRIOR / 4 / s**2
+    biases, both = hessian[4 + i, 4 + i], hessian[i, 4 + i]
+    slope_s, slope_b = fitting.SCALE_PRIOR / 4 * (1 - 1 / s) - gradient[:4], -gradient[4:]
+    (values_b, gradient_b, curvature_b), (values_s, gradient_s, curvature_s) = seen
+    np.testing.assert_allclose(values_b, theta[4:])
+    np.testing.assert_allclose(gradient_b, slope_b, atol=1e-9)
+    np.testing.assert_allclose(curvature_b, biases)
+    np.testing.assert_allclose(values_s, s - s.mean())
+    np.testing.assert_allclose(curvature_s, scales - both**2 / biases)
+    np.testing.assert_allclose(gradient_s, slope_s - both / biases * slope_b, atol=1e-9)
+
+
+def test_a_steep_map_does_not_underflow():
+    np.testing.assert_allclose(apply_map(np.full((1, 4), 0.25), np.full(4, 1e3), np.zeros(4), 1e-12), 0.25)
+
+
+def test_the_identity_changes_no_bit():
+    p = np.random.default_rng(0).dirichlet(np.ones(7), size=500)
+    assert (p.sum(axis=1) != 1).any()
+    np.testing.assert_array_equal(normalise_rows(p), p)
+
+
+def test_many_classes_may_have_small_scales(monkeypatch):
+    p, y = draw(np.random.default_rng(0), 2000, 8)
+    p = distort(p, 0.05)
+    one = BCTS().fit(p, y)
+    monkeypatch.setattr(fitting, "_DENSE", 0)
+    assert one.scales_[0] < 0.095
+    np.testing.assert_allclose(BCTS().fit(p, y).scales_, one.scales_, rtol=1e-3)

@@ -253,3 +253,12 @@ def test_in_an_adapter_without_labels_or_without_a_holdout():
         np.testing.assert_allclose(adapter.prior_, _estimate(batch, [0.4, 0.6]), atol=1e-12)
         # At the maximum, the mean re-weighted output is the estimate itself.
         np.testing.assert_allclose(adapter.predict_proba(batch).mean(axis=0), adapter.prior_, atol=1e-9)
+
+
+def test_mlls_names_the_class_it_cannot_weight():
+    with pytest.raises(ValueError, match="y has no sample of class 1"):
+        MLLS(source_prior=[0.4, 0.6]).fit([[0.7, 0.3], [0.6, 0.4]], [0, 0])
+
+
+def test_the_base_is_a_class_mix_even_where_rows_are_not():
+    assert MLLS().fit(1.0008 * np.array([[0.7, 0.3], [0.6, 0.4]])).base_.sum() == pytest.approx(1, abs=1e-15)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baserate.marginals import BBSE, RLLS
+from baserate.marginals import BBSE, MLLS, RLLS
 from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals.rlls import _weights
+from baserate.state import dumps, loads
 
 
 def _conic(joint, b, rho, tol=1e-8):
@@ -266,3 +267,34 @@ def test_every_class_must_be_in_the_holdout():
         RLLS().fit(HOLDOUT, [0, 0, 0])
     with pytest.raises(ValueError, match="proba is an empty batch"):
         RLLS().fit(HOLDOUT, Y).estimate(np.empty((0, 2)))
+
+
+def test_weights_that_vanish_leave_the_prior():
+    """Found by search: with the offset of the published runs all weights are zero."""
+    proba = np.tile([0.01, 0.01, 0.98], (100, 1))
+    y = np.r_[0, 1, 2, np.zeros(97, dtype=int)]
+    rlls = RLLS(offset="prior", rho=0.0).fit(proba, y)
+    rlls._offset = np.full(3, 2.0)  # no batch can be that far off
+    np.testing.assert_array_equal(rlls.estimate([[0.0, 0.0, 1.0]]), rlls.source_prior_)
+
+
+@pytest.mark.parametrize("name", ["joint_", "_gram", "source_prior_", "_offset"])
+def test_damaged_arrays_of_rlls_are_refused(name):
+    rlls = RLLS().fit(0.7 * np.eye(3) + 0.1, [0, 1, 2])
+    setattr(rlls, name, np.zeros((2,) * getattr(rlls, name).ndim))
+    with pytest.raises(ValueError, match=r"shape|joint_|_gram|source_prior_|_offset"):
+        loads(dumps(rlls))
+
+
+def test_a_weak_column_is_not_left_to_a_strong_penalty():
+    """A class that is one sample in a million: the multipliers have not converged, the least penalty is better."""
+    from baserate.marginals.rlls import _weights
+
+    joint, b = np.diag([1 - 1e-6, 1e-6]), np.array([-0.1, 0.1])
+    assert np.linalg.norm(joint @ (_weights(joint, joint.T @ joint, b, 0.0) - 1) - b) < 0.02
+
+
+def test_groups_with_other_columns_are_refused():
+    for fitted in (RLLS().fit(0.7 * np.eye(3) + 0.1, [0, 1, 2]), MLLS(source_prior=[0.2, 0.3, 0.5]).fit()):
+        with pytest.raises(ValueError, match="proba has 2 columns"):
+            fitted.estimate_groups(np.full((4, 2), 0.5), np.array([0, 4]))

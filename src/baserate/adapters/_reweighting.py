@@ -173,11 +173,18 @@ class ReweightingAdapter(Component):
 
     def check_proba(self, proba: ArrayLike) -> FloatArray:
         """Check a batch, and calibrate it."""
+        return self.calibrate(self.check_rows(proba))
+
+    def check_rows(self, proba: ArrayLike) -> FloatArray:
+        """Check a batch, and leave it as it is."""
         check_fitted(self, "source_prior_")
-        checked = check_proba(proba, len(self.source_prior_))
+        return check_proba(proba, len(self.source_prior_))
+
+    def calibrate(self, rows: FloatArray) -> FloatArray:
+        """Calibrate a batch that is checked."""
         if self.calibrator_ is None:
-            return checked
-        return _calibrate(self.calibrator_, self._calibration_offsets, checked)
+            return rows
+        return _calibrate(self.calibrator_, self._calibration_offsets, rows)
 
     def _check_labels(self, y: ArrayLike | None, proba: FloatArray) -> IntArray | None:
         return None if y is None else check_labels(y, *proba.shape, missing=True)

@@ -56,8 +56,8 @@ class RegressAndReweight(ReweightingAdapter):
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's. It is kept by `refit`.
     enabled : bool
-        ``False`` is shadow mode: track, but leave the predictions alone. May be set at any time; the other parameters
-        take effect with the next `fit`.
+        ``False`` is shadow mode: track, but return the model's own probabilities. May be set at any time; the other
+        parameters take effect with the next `fit`.
 
     Attributes
     ----------
@@ -125,8 +125,14 @@ class RegressAndReweight(ReweightingAdapter):
 
     def _learn(self, proba: ArrayLike | None, y: ArrayLike | None, tracker: Tracker | None) -> None:
         """Fit every part on a holdout, with a new tracker or with the one that is running; all of it or nothing."""
+        marginals: Any = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
+        if y is None and getattr(marginals, "needs_labels", True):
+            raise ValueError(
+                f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
+                "that works without."
+            )
         holdout = self._read_holdout(proba, y)
-        source_prior, labels = holdout.source_prior, holdout.labels
+        source_prior = holdout.source_prior
         k = len(source_prior)
         if tracker is not None and k != len(self.source_prior_):
             raise ValueError(
@@ -134,17 +140,10 @@ class RegressAndReweight(ReweightingAdapter):
                 "start with other classes, call fit."
             )
         limits = check_limits(self.bounds, self.floor, k)
-        marginals: Any = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
-        needs_labels = getattr(marginals, "needs_labels", True)
-        if needs_labels and labels is None:
-            raise ValueError(
-                f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
-                "that works without."
-            )
         if hasattr(marginals, "bind"):
             marginals.bind(source_prior=source_prior)
         if holdout.proba is not None:
-            marginals.fit(holdout.proba, labels)
+            marginals.fit(holdout.proba, holdout.labels)
         if tracker is None:
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
@@ -198,21 +197,25 @@ class RegressAndReweight(ReweightingAdapter):
     def predict_proba(self, proba: ArrayLike) -> FloatArray:
         """Adapted probabilities of a batch; changes nothing.
 
-        Where the prior rules out every class that the model holds possible, the model's row is returned as it is.
+        Where the prior rules out every class that the model holds possible, the (calibrated) row is returned as it is.
         """
-        checked = self.check_proba(proba)
-        return self._ahead(checked)._predict(checked)
+        rows = self.check_rows(proba)
+        calibrated = self.calibrate(rows)
+        return self._ahead(calibrated)._predict(calibrated) if self.enabled else rows.copy()
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
         """Predict a batch, then take it in; return what was used."""
-        checked = self.check_proba(proba)
-        labels = self._check_labels(y, checked)
-        if self.transductive and labels is None:
-            self._advance(checked, None)  # the look ahead is the update
-            return Step(self._predict(checked), self._prior.copy(), self._flags())
-        then = self._ahead(checked)
-        step = Step(then._predict(checked), then._prior.copy(), self._flags())
-        self._advance(checked, labels)
+        rows = self.check_rows(proba)
+        labels = self._check_labels(y, rows)
+        calibrated = self.calibrate(rows)
+        looked = self.transductive and labels is None
+        if looked:
+            self._advance(calibrated, None)  # the look ahead is the update
+        then = self if looked else self._ahead(calibrated)
+        predicted = then._predict(calibrated) if self.enabled else rows.copy()
+        step = Step(predicted, then._prior.copy(), self._flags())
+        if not looked:
+            self._advance(calibrated, labels)
         return step
 
     def _ahead(self, proba: FloatArray) -> Self:
@@ -225,8 +228,6 @@ class RegressAndReweight(ReweightingAdapter):
         return then
 
     def _predict(self, proba: FloatArray) -> FloatArray:
-        if not self.enabled:
-            return proba.copy()
         return reweight(proba, self._offsets[np.newaxis], np.array([0, len(proba)]))  # Alg. 1, line 3
 
     def _flags(self) -> dict[str, bool]:

@@ -9,7 +9,7 @@ from baserate.calibrators._fitting import Fit, fit_map
 from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
-from baserate.validation import check_fitted, check_labels, check_proba
+from baserate.validation import check_fitted, check_labels, check_proba, check_real, check_vector
 
 _LEAST_FLOOR = 1e-12
 _FLOOR_WITHOUT_ZEROS = 1e-6
@@ -67,6 +67,8 @@ class SoftmaxMap(Component):
             like = np.empty(np.size(state["scales_"]))
             for name in ("scales_", "biases_"):
                 check_array(state[name], name, like)
+                check_vector(state[name], len(like), name)
+            check_real(state["floor_"], "floor_", 0.0, 1.0)
         return super().set_state(state)
 
 

@@ -3,10 +3,12 @@
 Minus the log-posterior is convex in (scales, biases), so that there is one optimum, and Newton's method finds it.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from baserate.calibrators._softmax import take_sums
 from baserate.protocols import FloatArray, IntArray
@@ -66,27 +68,27 @@ class Objective:
         biases = theta[self.n_scales :].copy() if self.biased else np.zeros(k)
         return scales, biases
 
-    def sums(self, theta: FloatArray, outer: FloatArray) -> tuple[float, float, FloatArray]:
-        """What `take_sums` gives; its weights' Gram matrix is put into `outer` where that has entries."""
+    def sums(self, theta: FloatArray, outer: FloatArray | None = None) -> tuple[float, float, FloatArray]:
+        """What `take_sums` gives; its weights' Gram matrix is added to `outer`, if given."""
         scales, biases = self.split(theta)
         n, k = self.logs.shape
         sums = np.zeros((8, k))
-        outer[:] = 0.0
         value = squared_means = 0.0
-        rows = n if outer.size == 0 else 1 + _BLOCK // len(outer)
+        width = 0 if outer is None else len(outer)
+        rows = n if outer is None else 1 + _BLOCK // width
         for start in range(0, n, rows):  # in blocks, for the memory of the weights
             part = slice(start, min(start + rows, n))
-            weights = np.empty((part.stop - start, len(outer)))
+            weights = np.empty((part.stop - start, width))
             got = take_sums(self.logs[part], self.labels[part], scales, biases, sums, weights)
             value, squared_means = value + got[0], squared_means + got[1]
-            if outer.size:
+            if outer is not None:
                 outer += weights.T @ weights
         return value, squared_means, sums
 
     def __call__(self, theta: FloatArray, sds: tuple[float, float]) -> tuple[float, FloatArray, FloatArray]:
         """Value, gradient, and the Hessian, or its diagonal where there are many parameters."""
         k, m, p = self.logs.shape[1], self.n_scales, self.n_parameters
-        outer = np.empty((p, p)) if self.dense and self.biased else np.empty((0, 0))
+        outer = np.zeros((p, p)) if self.dense and self.biased else None
         log_likelihood, squared_means, sums = self.sums(theta, outer)
         d_scales, d_biases, m0, m1, m2, s0, _, s2 = sums
         s, weight = theta[:m], SCALE_PRIOR / m
@@ -107,6 +109,7 @@ class Objective:
         if not self.dense:
             scale_part = m2.sum() - squared_means if self.tied else m2 - s2 + (1.0 - 1.0 / k) / sds[0] ** 2
             return value, gradient, np.concatenate([curvature + scale_part, m0 - s0 + precision])
+        assert outer is not None
         hessian = -outer
         i, j = np.arange(m), np.arange(m, p)
         hessian[i, i] += curvature + (m2.sum() if self.tied else m2)
@@ -121,12 +124,23 @@ class Objective:
         return value, gradient, hessian
 
 
+@functools.cache
+def _linear_algebra() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
     """Fit a map; the priors of biases and of the scales' spread get the width that the holdout's evidence favours.
 
     One temperature is fitted first. Then the fit at given widths and the choice of widths take turns, until the
-    choice stands.
+    choice stands, or comes back to an earlier one: then the narrower of the last two is taken.
     """
+    # On one thread: the matrices are small, threads wait for each other, and their number would change the last bits.
+    with _linear_algebra().limit(limits=1, user_api="blas"):
+        return _fit_map(logs, labels, tied=tied, biased=biased)
+
+
+def _fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
     one = Objective(logs, labels, tied=True, biased=False)
     theta = _newton(one, np.ones(1), _FIRST_SDS, rough=biased)
     objective, sds = one, (0.0, 0.0)
@@ -135,17 +149,20 @@ def fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> 
         theta = np.concatenate([np.full(objective.n_scales, theta[0]), np.zeros(logs.shape[1])])
         solve = _newton if objective.dense else _quasi_newton
         sds = _FIRST_SDS
+        seen = {sds}
         for _ in range(_ROUNDS):
             theta = solve(objective, theta, sds, rough=True)
             before, sds = sds, _choose_sds(objective, theta)
-            if sds == before:
+            if sds in seen:
+                sds = min(before, sds)
                 break
+            seen.add(sds)
         theta = solve(objective, theta, sds, rough=False)
         if tied:
             sds = (0.0, sds[1])
     scales, biases = objective.split(theta)
-    biases -= biases.mean()
-    value = objective.sums(theta, np.empty((0, 0)))[0]
+    biases -= biases.mean()  # which the prior has seen to already, where Newton's method was used
+    value = objective.sums(theta)[0]
     return Fit(scales, biases, value, *sds)
 
 
@@ -201,7 +218,7 @@ def _choose_sds(objective: Objective, theta: FloatArray) -> tuple[float, float]:
     Around the fit the log-likelihood is taken for a parabola in each class's parameters alone: a noisy measurement
     of its bias, and of its scale with the bias left free.
     """
-    _, _, (d_scales, d_biases, m0, m1, m2, s0, s1, s2) = objective.sums(theta, np.empty((0, 0)))
+    _, _, (d_scales, d_biases, m0, m1, m2, s0, s1, s2) = objective.sums(theta)
     scales, biases = objective.split(theta)
     bias_sd = _most_probable_sd(biases, d_biases, m0 - s0)
     if objective.tied:

@@ -48,6 +48,8 @@ class AutoCalibrator(Component):
         gave a true class no probability.
     calibrator_ : TemperatureScaling, BCTS, VectorScaling or None
         The fitted map; None for the identity.
+    n_classes_ : int
+        Number of classes.
 
     Examples
     --------
@@ -76,14 +78,14 @@ class AutoCalibrator(Component):
         holdout, labels = check_holdout(proba, y)
         n, k = holdout.shape
         if n < _FEWEST or (labels == labels[0]).all():
-            lack = f"{n} samples" if n < _FEWEST else f"samples of class {labels[0]} only"
+            lack = f"only {n} sample{'s' * (n > 1)}" if n < _FEWEST else f"samples of class {labels[0]} alone"
             chosen, scores = "identity", {"identity": float(log_likelihoods(normalise_rows(holdout), labels).mean())}
             reason = (
                 f"the probabilities stay as they are, because a holdout with {lack} cannot tell one map from another."
             )
         else:
-            rows = _by_class(labels)
-            rows = rows[np.arange(0, n, max(1.0, n * k / _NUMBERS)).astype(np.int64)]
+            size = min(n, max(_NUMBERS // k, _FEWEST))
+            rows = _by_class(labels)[np.arange(size) * n // size]
             scores = _cross_validate(holdout[rows], labels[rows])
             chosen, reason = _choose(scores, len(rows))
         calibrator = None if chosen == "identity" else _MAPS[chosen][0]().fit(holdout, labels)
@@ -133,18 +135,20 @@ def _choose(scores: dict[str, float], n: int) -> tuple[str, str]:
     tested = f"in cross-validation on {n} samples"
     if chosen == "identity":
         rival = max((name for name in scores if name != chosen), key=lambda name: n * scores[name] - asked[name])
-        gain = scores[rival] - scores[chosen]
+        gain = n * (scores[rival] - scores[chosen])
+        if gain <= 0.0:
+            return chosen, f"the probabilities stay as they are, because no other map did better {tested}."
         return chosen, (
-            f"the probabilities stay as they are, because {rival} gained {gain:.4f} nats a sample {tested}, which is "
-            f"{n * gain:.1f} in all where {asked[rival]:.0f} were asked."
+            f"the probabilities stay as they are, because {rival} gained {gain:.2f} nats in all {tested}, short of the "
+            f"{asked[rival]:.0f} that it must gain."
         )
     if scores["identity"] == -np.inf:
         return chosen, (
-            f"{chosen} scored best with {scores[chosen]:.4f} nats a sample {tested}, after {_NATS_PER_STEP:.0f} in all "
-            "for each step of freedom; the model itself gave a true class no probability."
+            f"{chosen} did best {tested}, with {scores[chosen]:.4f} nats a sample, also after {_NATS_PER_STEP:.0f} "
+            "nats in all are deducted for each more flexible map; the model itself gave a true class no probability."
         )
-    gain = scores[chosen] - scores["identity"]
+    gain = n * (scores[chosen] - scores["identity"])
     return chosen, (
-        f"{chosen} gained {gain:.4f} nats a sample over the model itself {tested}, which is {n * gain:.1f} in all "
-        f"where {asked[chosen]:.0f} were asked, and no other map gained more for what it adds."
+        f"{chosen} gained {gain:.2f} nats in all ({gain / n:.4f} a sample) over the model itself {tested}, more than "
+        f"the {asked[chosen]:.0f} that it must gain, and no other map gained more for what it adds."
     )

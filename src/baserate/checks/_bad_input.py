@@ -14,8 +14,8 @@ from baserate.state import dumps
 
 # Methods that array code calls with input that is checked already, and those of saving.
 TRUSTING = {
-    "bind", "new_state", "predict_rows", "update_rows", "estimate_groups", "project", "sightings", "get_state",
-    "set_state", "examples",
+    "bind", "new_state", "predict_rows", "update_rows", "estimate_groups", "calibrate", "project", "sightings",
+    "get_state", "set_state", "examples",
 }  # fmt: skip
 
 _NAN, _INF = np.array([[np.nan, 0.5, 0.5]]), np.array([[np.inf, 0.5, 0.5]])

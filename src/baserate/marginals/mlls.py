@@ -45,7 +45,7 @@ def _mixes(
 
 @compiled
 def _likelihoods(proba: FloatArray, base: FloatArray) -> FloatArray:
-    """Rows of class likelihoods. Their scale does not matter; with a maximum of one, nothing overflows."""
+    """Rows of class likelihoods, each scaled to a maximum of one, which changes nothing."""
     n, k = proba.shape
     rows = np.empty((n, k))
     for i in range(n):
