@@ -5,6 +5,7 @@ on two cores).
 """
 
 import argparse
+import copy
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -181,22 +182,23 @@ class Cost(NamedTuple):
     n_bytes: int
 
 
-def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 5) -> Cost:
+def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 20) -> Cost:
     """Measure the last 256 of `n_rounds` rounds; the fastest of several turns."""
     rng = np.random.default_rng(0)
-    tracker = make()
     sightings = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
-    n_timed = 256
-    for z in sightings[: n_rounds - n_timed]:
+    before, timed = sightings[:-256], sightings[-256:]
+    tracker = make()
+    for z in before:
         tracker.update(z)
     turns = []
-    for part in np.array_split(sightings[n_rounds - n_timed :], repeats):
+    for _ in range(repeats):
+        running = copy.deepcopy(tracker)
         start = time.perf_counter()
-        for z in part:
-            tracker.predict()
-            tracker.update(z)
-        turns.append((time.perf_counter() - start) / len(part))
-    return Cost(min(turns), len(dumps(tracker)))
+        for z in timed:
+            running.predict()
+            running.update(z)
+        turns.append((time.perf_counter() - start) / len(timed))
+    return Cost(min(turns), len(dumps(running)))
 
 
 COSTS: dict[str, Callable[[], Tracker]] = {
