@@ -40,6 +40,17 @@ def test_slopes_are_those_of_powers():
     assert steep.margin == pytest.approx(12.706 * 0.1, rel=1e-3)  # Student's t with one degree of freedom
 
 
+def test_slopes_of_means_stand_negative_seeds():
+    powers = np.array([n**0.4 for n in LENGTHS])[:, None]
+    fitted = rates.slope_of_mean(powers * np.array([3.0, -1.0, 2.0]), LENGTHS)
+    assert fitted.value == pytest.approx(0.4)
+    assert fitted.margin == pytest.approx(0, abs=1e-9)
+    noisy = powers * (1 + 0.1 * np.random.default_rng(0).standard_normal((len(LENGTHS), 8)))
+    by_mean, by_seed = rates.slope_of_mean(noisy, LENGTHS), rates.slope(noisy, LENGTHS)
+    assert by_mean.value == pytest.approx(by_seed.value, abs=0.01)
+    assert by_mean.margin == pytest.approx(by_seed.margin, rel=0.2)  # for small noise they are the same
+
+
 @pytest.mark.parametrize("name", rates.PATHS)
 def test_paths_have_the_variation_they_are_sorted_by(name):
     rng = np.random.default_rng(0)
