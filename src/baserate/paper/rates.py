@@ -205,7 +205,7 @@ class Cost(NamedTuple):
     n_bytes: int
 
 
-def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 20) -> Cost:
+def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 100) -> Cost:
     """Measure the last 256 of `n_rounds` rounds; the fastest of several turns."""
     rng = np.random.default_rng(0)
     sightings = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
