@@ -168,6 +168,17 @@ def check_all_classes_present(y: IntArray, n_classes: int, name: str = "y") -> N
         )
 
 
+def check_holdout(proba: ArrayLike, y: ArrayLike, *, every_class: bool) -> tuple[FloatArray, IntArray]:
+    """Check a labelled holdout: at least one sample, or at least one of every class."""
+    holdout = check_proba(proba)
+    labels = check_labels(y, *holdout.shape)
+    if every_class:
+        check_all_classes_present(labels, holdout.shape[1])
+    elif len(holdout) == 0:
+        raise ValueError("proba is an empty holdout, which says nothing about the model; give labelled samples.")
+    return holdout, labels
+
+
 def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
     """Check a vector with one finite number per class; it may leave the simplex."""
     array = _as_float_array(z, name, 1)

@@ -229,6 +229,15 @@ def test_the_wrapped_tracker_is_cloned_and_told_what_the_adapter_knows():
     assert dumps(inner) == before
 
 
+def test_a_tracker_that_learns_something_new_is_judged_anew():
+    tracker = LowSwitching(FLHFTL(2, learning_rate="theory"))
+    play(tracker, 6 * np.random.default_rng(0).standard_normal((20, 2)))
+    before = tracker._straying[0]
+    tracker.bind(prior=np.array([0.5, 0.5]), sigma_min=0.01)  # far slower: noise of this size no longer matters
+    tracker.update([0.0, 0.0])
+    assert before[3] != tracker._straying[0][3] == _stationary._TABLE["FLHFTL, start"].mean[3]
+
+
 def test_a_tracker_without_restart_is_reset():
     class Plain:
         def __init__(self):

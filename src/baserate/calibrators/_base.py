@@ -9,7 +9,7 @@ from baserate.calibrators._fitting import Fit, fit_map
 from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
-from baserate.validation import check_fitted, check_labels, check_proba, check_real, check_vector
+from baserate.validation import check_fitted, check_holdout, check_proba, check_real, check_vector
 
 _LEAST_FLOOR = 1e-12
 _FLOOR_WITHOUT_ZEROS = 1e-6
@@ -39,7 +39,7 @@ class SoftmaxMap(Component):
         y : (n,) array of int
             Their labels, as column numbers of `proba`. A class may be missing.
         """
-        holdout, labels = check_holdout(proba, y)
+        holdout, labels = check_holdout(proba, y, every_class=False)
         floor = floor_of(holdout)
         logs = np.maximum(holdout, floor)
         np.log(logs, out=logs)
@@ -70,15 +70,6 @@ class SoftmaxMap(Component):
                 check_vector(state[name], len(like), name)
             check_real(state["floor_"], "floor_", 0.0, 1.0)
         return super().set_state(state)
-
-
-def check_holdout(proba: ArrayLike, y: ArrayLike) -> tuple[FloatArray, IntArray]:
-    """Check a labelled holdout of at least one sample."""
-    holdout = check_proba(proba)
-    labels = check_labels(y, *holdout.shape)
-    if len(holdout) == 0:
-        raise ValueError("proba is an empty holdout, which says nothing about calibration; give labelled samples.")
-    return holdout, labels
 
 
 def floor_of(proba: FloatArray) -> float:

@@ -5,14 +5,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.calibrators._base import SoftmaxMap, check_holdout, log_likelihoods
+from baserate.calibrators._base import SoftmaxMap, log_likelihoods
 from baserate.calibrators._softmax import normalise_rows
 from baserate.calibrators.bcts import BCTS
 from baserate.calibrators.temperature import TemperatureScaling
 from baserate.calibrators.vector import VectorScaling
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
-from baserate.validation import check_fitted, check_proba
+from baserate.validation import check_fitted, check_holdout, check_proba
 
 # From the simplest on: a map, and how many samples per class it takes to be a candidate.
 _MAPS: dict[str, tuple[type[SoftmaxMap], int]] = {
@@ -75,7 +75,7 @@ class AutoCalibrator(Component):
         y : (n,) array of int
             Their labels, as column numbers of `proba`. A class may be missing.
         """
-        holdout, labels = check_holdout(proba, y)
+        holdout, labels = check_holdout(proba, y, every_class=False)
         n, k = holdout.shape
         if n < _FEWEST or (labels == labels[0]).all():
             lack = f"only {n} sample{'s' * (n > 1)}" if n < _FEWEST else f"samples of class {labels[0]} alone"

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from baserate.compiled import compiled
 from baserate.marginals._base import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
-from baserate.validation import check_all_classes_present, check_labels, check_proba, warn_user
+from baserate.validation import check_holdout, warn_user
 
 _SINGULAR = 1e-8
 _NEARLY_SINGULAR = 0.05
@@ -103,10 +103,8 @@ class BBSE(BatchEstimator):
         y : (n,) array of int
             Their labels, every class at least once.
         """
-        proba = check_proba(proba)
+        proba, labels = check_holdout(proba, y, every_class=True)
         n, k = proba.shape
-        labels = check_labels(y, n, k)
-        check_all_classes_present(labels, k)
         outputs = proba if self.soft else np.eye(k)[proba.argmax(axis=1)]
         counts = np.bincount(labels, minlength=k)
         confusion = (sums_by_class(outputs, labels) / counts[:, np.newaxis]).T

@@ -9,7 +9,7 @@ from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._base import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
-from baserate.validation import check_all_classes_present, check_labels, check_option, check_proba, check_real
+from baserate.validation import check_holdout, check_option, check_real
 
 _LEAST = 1e-13  # the least penalty on squares, of the trace of C'C: stands for none at all
 _SAFE = 1e-9  # one that keeps rounding out of the directions that C annihilates
@@ -242,10 +242,8 @@ class RLLS(BatchEstimator):
             Their labels, every class at least once.
         """
         check_option(self.offset, "offset", ["outputs", "prior"])
-        proba = check_proba(proba)
+        proba, labels = check_holdout(proba, y, every_class=True)
         n, k = proba.shape
-        labels = check_labels(y, n, k)
-        check_all_classes_present(labels, k)
         rho = self._penalty(n, k)
         joint = sums_by_class(proba, labels).T / n
         self.joint_ = np.ascontiguousarray(joint)

@@ -123,6 +123,7 @@ class LowSwitching(Beginning):
         """Learn what the adapter around it knows, and tell the wrapped tracker; takes effect with the next `reset`."""
         if isinstance(self.tracker_, BindableTracker):
             self.tracker_.bind(prior=prior, sigma_min=sigma_min)
+            self._straying_at = None  # its rate may have changed, and with it how far it strays
 
     def reset(self) -> None:
         """Forget every sighting."""
