@@ -18,7 +18,9 @@ FROZEN = {
     },
     "baserate.marginals": {"BBSE", "MLLS", "RLLS"},
     "baserate.calibrators": {"AutoCalibrator", "BCTS", "TemperatureScaling", "VectorScaling"},
-    "baserate.adapters": {"Base", "Oracle", "RegressAndReweight"},
+    "baserate.adapters": {
+        "ATLAS", "ROGD", "UOGD", "Base", "OptimalFixed", "Oracle", "RegressAndReweight", "RetrainLastLayer",
+    },
     "baserate.shifts": {
         "Adversary", "Bernoulli", "Constant", "Monotone", "RandomWalk", "Sinusoidal", "Square", "frequencies",
         "sample_stream",

@@ -50,7 +50,7 @@ def _first_wild_entry(vector: FloatArray) -> int:
     return -1
 
 
-def _as_float_array(value: ArrayLike, name: str, ndim: int) -> FloatArray:
+def _as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples, classes") -> FloatArray:
     """A C-ordered float64 array of `ndim` dimensions; the value itself where it is one already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
         return value
@@ -72,7 +72,7 @@ def _as_float_array(value: ArrayLike, name: str, ndim: int) -> FloatArray:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}; give an array of real numbers.")
     if array.ndim != ndim:
-        wanted = {1: "one dimension", 2: "two dimensions (samples, classes)"}[ndim]
+        wanted = {1: "one dimension", 2: f"two dimensions ({axes})"}[ndim]
         advice = " For a single sample, give a list with one row." if ndim == 2 and array.ndim == 1 else ""
         raise ValueError(f"{name} has shape {array.shape}; expected {wanted}.{advice}")
     return np.ascontiguousarray(array, dtype=np.float64)
@@ -188,6 +188,44 @@ def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
     if bad >= 0:
         raise ValueError(f"{name} holds {array[bad]:.6g} at class {bad}; give finite numbers below {_HUGE:g} in size.")
     return array
+
+
+def check_features(X: ArrayLike, n_features: int, name: str = "X") -> FloatArray:
+    """Check a batch of features, one row per sample. An empty batch is fine."""
+    array = _as_float_array(X, name, 2, "samples, features")
+    if array.shape[1] != n_features:
+        raise ValueError(
+            f"{name} has {array.shape[1]} columns; expected {n_features}, the features that the last layer sees."
+        )
+    bad = _first_wild_entry(array.ravel())
+    if bad >= 0:
+        row, column = divmod(bad, n_features)
+        raise ValueError(
+            f"{name} row {row} holds {array[row, column]:.6g} in column {column}; give finite numbers below {_HUGE:g} "
+            "in size."
+        )
+    return array
+
+
+def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
+    """Check the weights (k, d) of a last linear layer; its intercepts, if there are any, become one more column."""
+    if hasattr(coef, "fit") or hasattr(coef, "predict_proba"):
+        raise TypeError(
+            f"coef is {type(coef).__name__}; give the weights of a model's last linear layer, which "
+            "baserate.integrations.last_layer(model) gets. A model that has no such layer (a forest, say) works with "
+            "the methods that re-weight its probabilities, such as RegressAndReweight."
+        )
+    weights = _as_float_array(coef, "coef", 2, "classes, features")
+    k, d = weights.shape
+    if k < 2 or d < 1:
+        raise ValueError(
+            f"coef has shape {weights.shape}; expected one row for each of at least 2 classes, and at least 1 feature. "
+            "For a binary model give both rows."
+        )
+    check_vector(weights.ravel(), weights.size, "coef")
+    if intercept is None:
+        return weights.copy()
+    return np.column_stack([weights, check_vector(intercept, k, "intercept")])
 
 
 def check_prior(

@@ -1,7 +1,6 @@
 """RegressAndReweight: track the class mix, re-weight every prediction to it (Algorithm 1 of the paper)."""
 
 import copy
-import itertools
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,9 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._sightings import new_marginals, sightings
 from baserate.marginals import BBSE
 from baserate.protocols import (
-    UNLABELLED,
     BindableTracker,
     Calibrator,
     Evidence,
@@ -125,7 +124,7 @@ class RegressAndReweight(ReweightingAdapter):
 
     def _learn(self, proba: ArrayLike | None, y: ArrayLike | None, tracker: Tracker | None) -> None:
         """Fit every part on a holdout, with a new tracker or with the one that is running; all of it or nothing."""
-        marginals: Any = BBSE() if self.marginals is None else clone(self._checked_marginals(), safe=False)
+        marginals = new_marginals(self.marginals)
         if y is None and getattr(marginals, "needs_labels", True):
             raise ValueError(
                 f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
@@ -151,11 +150,6 @@ class RegressAndReweight(ReweightingAdapter):
         self._keep(holdout)
         self._bounds, self.marginals_, self.tracker_ = limits, marginals, tracker
         self._refresh()
-
-    def _checked_marginals(self) -> MarginalEstimator:
-        check_has_methods(self.marginals, "marginals", MarginalEstimator, "fit and estimate")
-        assert self.marginals is not None
-        return self.marginals
 
     def _new_tracker(self, n_classes: int) -> Tracker:
         if self.tracker is None:
@@ -252,29 +246,8 @@ class RegressAndReweight(ReweightingAdapter):
         return project(tracked, *self._bounds)  # Alg. 1, line 2
 
     def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
-        """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
-
-        Labelled samples are counted, the others estimated, and the two joined by how many there are of each.
-        """
-        if labels is None:
-            return self._estimate(proba, starts)  # Alg. 1, line 4
-        k = proba.shape[1]
-        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        known = labels != UNLABELLED
-        total = np.zeros((len(starts) - 1, k))
-        np.add.at(total, (group[known], labels[known]), 1.0)
-        n_unknown = np.bincount(group[~known], minlength=len(starts) - 1)
-        some = n_unknown > 0
-        if some.any():
-            cuts = np.concatenate([[0], np.cumsum(n_unknown[some])])
-            total[some] += n_unknown[some, np.newaxis] * self._estimate(proba[~known], cuts)
-        return np.asarray(total / np.diff(starts)[:, np.newaxis])
-
-    def _estimate(self, proba: FloatArray, starts: IntArray) -> FloatArray:
-        if hasattr(self.marginals_, "estimate_groups"):
-            groups: FloatArray = self.marginals_.estimate_groups(proba, starts)
-            return groups
-        return np.array([self.marginals_.estimate(proba[a:b]) for a, b in itertools.pairwise(starts)])
+        """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
+        return sightings(self.marginals_, proba, labels, starts)  # Alg. 1, line 4
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)

@@ -37,6 +37,10 @@ BAD: dict[str, list[Any]] = {
         Y[:-1], Y[:, np.newaxis], np.full(60, K), np.full(60, -2), Y + 0.5, np.full(60, np.inf),
         np.array(["a"] * 60), 1,
     ],
+    "X": [
+        np.vstack([X[:-1], _NAN]), np.vstack([X[:-1], _INF]), X[:, :2], X[0], X[np.newaxis], [[0.5, 0.5], [1.0]],
+        X.astype(complex), np.full((60, K), "a"), 0.5, "X", {"a": 1},
+    ],
     "z": BAD_VECTORS,
     "birth": BAD_VECTORS,
     "q": [*BAD_VECTORS, [-0.5, 1.0, 0.5], [0.5, 0.5, 0.5]],

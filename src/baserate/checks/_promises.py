@@ -6,7 +6,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
-from baserate.checks._roles import MIX, PROBA, SIGHTINGS, K, Y, batch_rows, look, move, prepare, require, role_of, same
+from baserate.checks._roles import (
+    MIX,
+    SIGHTINGS,
+    K,
+    Y,
+    batch_rows,
+    look,
+    move,
+    prepare,
+    require,
+    role_of,
+    same,
+    samples_for,
+)
 from baserate.protocols import BankableTracker, Tracker
 from baserate.state import dumps, loads
 
@@ -164,7 +177,7 @@ def check_step(obj: Any) -> None:
     """`step` is predict, then update (in transductive mode, predict after a look at the unlabelled batch)."""
     by_step, by_hand = prepare(obj), prepare(obj)
     for i in range(10):
-        batch, labels = PROBA[batch_rows(i)], Y[batch_rows(i)] if i % 3 == 0 else None
+        batch, labels = samples_for(obj)[batch_rows(i)], Y[batch_rows(i)] if i % 3 == 0 else None
         expected = by_hand.predict_proba(batch)
         prior = by_hand.prior_
         by_hand.update(batch, labels)

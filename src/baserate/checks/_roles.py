@@ -36,13 +36,24 @@ def _nothing(_: Any) -> None:
     pass
 
 
+def samples_for(obj: Any) -> FloatArray:
+    """Labelled samples of the kind that an object takes: probabilities, or features."""
+    return X if getattr(obj, "input_kind", "proba") == "features" else PROBA
+
+
 def _fit(obj: Any) -> None:
-    obj.fit(PROBA, Y)
+    obj.fit(samples_for(obj), Y)
 
 
 _ROLES = (
     Role(Tracker, _nothing, lambda o, i: o.update(SIGHTINGS[i % 40]), lambda o: o.predict(), False),
-    Role(Adapter, _fit, lambda o, i: o.update(PROBA[batch_rows(i)]), lambda o: o.predict_proba(PROBA[:7]), True),
+    Role(
+        Adapter,
+        _fit,
+        lambda o, i: o.update(samples_for(o)[batch_rows(i)]),
+        lambda o: o.predict_proba(samples_for(o)[:7]),
+        True,
+    ),
     Role(MarginalEstimator, _fit, None, lambda o: o.estimate(PROBA[:7]), False),
     Role(Calibrator, _fit, None, lambda o: o.transform(PROBA[:7]), True),
     Role(Shift, _nothing, None, lambda o: o.path(50, K, 0), True),

@@ -1,0 +1,193 @@
+"""What adapters share that move a model's last linear layer: features in, probabilities out.
+
+Their loss of a round is the estimated risk of a head under the round's class mix q (Bai et al. 2022): sum_c q[c] *
+(mean log loss of the head on the holdout's samples of class c). It is unbiased where q is, and it and its gradient
+are one pass over the holdout, for many heads at once.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+
+from baserate.adapters._sightings import new_marginals
+from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Step
+from baserate.state import Component, check_array
+from baserate.validation import check_all_classes_present, check_features, check_fitted, check_head, check_labels
+
+
+class LastLayerAdapter(Component):
+    """An adapter whose samples are features, and whose predictions are those of a linear head that moves.
+
+    A subclass says which head predicts (`_head`), what it does with a round (`_observe`) and how it begins (`_start`).
+    `rounds_` counts the rounds taken in. A head is a (k, d) array; an intercept is the weight of a feature that is
+    always one.
+    """
+
+    input_kind = "features"
+
+    coef: ArrayLike
+    intercept: ArrayLike | None
+    marginals: MarginalEstimator | None
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from the holdout.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Features of labelled samples that the model was not trained on: what its last layer sees.
+        y : (n,) array of int
+            Their labels, as row numbers of `coef`.
+        """
+        head = check_head(self.coef, self.intercept)
+        self._check_parameters(head)
+        marginals = new_marginals(self.marginals)
+        features = self._with_ones(check_features(X, np.shape(self.coef)[1]))
+        labels = check_labels(y, len(features), len(head))
+        check_all_classes_present(labels, len(head))
+        sizes = np.bincount(labels, minlength=len(head))
+        proba = head_proba(features, head)
+        if hasattr(marginals, "bind"):
+            marginals.bind(source_prior=sizes / len(labels))
+        marginals.fit(proba, labels)
+        self._prepare(head, features, labels, proba, marginals)
+        self.source_head_, self.marginals_ = head, marginals
+        self._features, self._labels, self._sizes = features, labels, sizes
+        self._start()
+        return self
+
+    def _check_parameters(self, head: FloatArray) -> None:
+        """Check what the constructor was given, once the head is known."""
+
+    def _prepare(
+        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
+    ) -> None:
+        """Learn what else a subclass needs from the holdout; may refuse, and then nothing has changed."""
+
+    def _start(self) -> None:
+        """Begin a new stream."""
+        self.rounds_ = 0
+
+    def reset(self) -> None:
+        """Forget the stream, as if just fitted."""
+        check_fitted(self, "source_head_")
+        self._start()
+
+    @property
+    def prior_(self) -> FloatArray:
+        """(k,) the class mix as tracked now; NaN for a method that tracks none."""
+        check_fitted(self, "source_head_")
+        return self._current_prior()
+
+    @property
+    def head_(self) -> tuple[FloatArray, FloatArray]:
+        """The weights (k, d) and intercepts (k,) that predict now."""
+        check_fitted(self, "source_head_")
+        d = np.shape(self.coef)[1]
+        head = self._head()
+        return head[:, :d].copy(), head[:, d].copy() if head.shape[1] > d else np.zeros(len(head))
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probabilities of a batch under the head as it is now; changes nothing."""
+        return self._predict(self._check_batch(X))
+
+    def update(self, X: ArrayLike, y: ArrayLike | None = None) -> None:
+        """Take in one round.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Features. An empty batch is a round without evidence.
+        y : (n,) array of int, optional
+            Labels where they are known, -1 or NaN where not.
+        """
+        features = self._check_batch(X)
+        self._advance(features, self._check_batch_labels(y, features))
+
+    def step(self, X: ArrayLike, y: ArrayLike | None = None) -> Step:
+        """Predict a batch, then take it in; return what was used."""
+        features = self._check_batch(X)
+        labels = self._check_batch_labels(y, features)
+        step = Step(self._predict(features), self._current_prior(), {})
+        self._advance(features, labels)
+        return step
+
+    def _check_batch(self, X: ArrayLike) -> FloatArray:
+        check_fitted(self, "source_head_")
+        return self._with_ones(check_features(X, np.shape(self.coef)[1]))
+
+    def _check_batch_labels(self, y: ArrayLike | None, features: FloatArray) -> IntArray | None:
+        return None if y is None else check_labels(y, len(features), len(self.source_head_), missing=True)
+
+    def _with_ones(self, features: FloatArray) -> FloatArray:
+        return features if self.intercept is None else np.column_stack([features, np.ones(len(features))])
+
+    def _advance(self, features: FloatArray, labels: IntArray | None) -> None:
+        if len(features) > 0:
+            # What the model itself says is what the marginal estimator knows.
+            self._observe(head_proba(features, self.source_head_), labels)
+        self.rounds_ += 1
+
+    def _predict(self, features: FloatArray) -> FloatArray:
+        return head_proba(features, self._head())
+
+    def _risk_and_gradient(self, heads: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return risk_and_gradient(heads, q, self._features, self._labels, self._sizes)
+
+    def _current_prior(self) -> FloatArray:
+        return np.full(len(self.source_head_), np.nan)
+
+    def _head(self) -> FloatArray:
+        raise NotImplementedError
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        raise NotImplementedError
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_head_"):
+            head = check_head(self.coef, self.intercept)
+            check_array(self.source_head_, "source_head_", head)
+            check_array(self._features, "_features", np.empty((len(self._labels), head.shape[1])))
+            check_array(self._sizes, "_sizes", np.empty(len(head), dtype=np.int64))
+            if not np.array_equal(np.bincount(self._labels, minlength=len(head)), self._sizes):
+                raise ValueError("the state does not fit together: _sizes does not count _labels.")
+        return self
+
+
+def head_proba(features: FloatArray, head: FloatArray) -> FloatArray:
+    """Probabilities (n, k) of a head."""
+    return np.asarray(softmax(features @ head.T, axis=1))
+
+
+def risk_and_gradient(
+    heads: FloatArray, q: FloatArray, features: FloatArray, labels: IntArray, sizes: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Estimated risks (m,) of m heads under a class mix, and their gradients (m, k, d).
+
+    Parameters
+    ----------
+    heads : (m, k, d) array
+    q : (k,) array
+        The class mix; not necessarily on the simplex.
+    features, labels
+        The holdout, (n, d) and (n,).
+    sizes : (k,) array of int
+        How many samples of the holdout each class has.
+    """
+    m, k, d = heads.shape
+    n = len(features)
+    weights = (q / sizes)[labels]
+    samples = np.arange(n)
+    # Samples last: every reduction over classes then runs along contiguous memory.
+    logits = (heads.reshape(m * k, d) @ features.T).reshape(m, k, n)
+    logits -= logits.max(axis=1, keepdims=True)
+    own = logits[:, labels, samples]
+    proba = np.exp(logits, out=logits)
+    total = proba.sum(axis=1)
+    risks = (np.log(total) - own) @ weights
+    proba *= (weights / total)[:, np.newaxis, :]
+    proba[:, labels, samples] -= weights
+    return risks, (proba.reshape(m * k, n) @ features).reshape(m, k, d)

@@ -1,0 +1,52 @@
+"""How every adapter looks at a batch: an estimator fitted on the holdout, and labels where there are any."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone  # type: ignore[import-untyped]
+
+from baserate.marginals import BBSE
+from baserate.protocols import UNLABELLED, FloatArray, IntArray, MarginalEstimator
+from baserate.validation import check_has_methods
+
+
+def new_marginals(marginals: MarginalEstimator | None) -> Any:
+    """An unfitted estimator as asked for; `BBSE` by default."""
+    if marginals is None:
+        return BBSE()
+    check_has_methods(marginals, "marginals", MarginalEstimator, "fit and estimate")
+    return clone(marginals, safe=False)
+
+
+def sightings(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
+    """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
+
+    Labelled samples are counted, the others estimated, and the two joined by how many there are of each.
+    """
+    if labels is None:
+        return _estimate(marginals, proba, starts)
+    k = proba.shape[1]
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    known = labels != UNLABELLED
+    total = np.zeros((len(starts) - 1, k))
+    np.add.at(total, (group[known], labels[known]), 1.0)
+    n_unknown = np.bincount(group[~known], minlength=len(starts) - 1)
+    some = n_unknown > 0
+    if some.any():
+        cuts = np.concatenate([[0], np.cumsum(n_unknown[some])])
+        total[some] += n_unknown[some, np.newaxis] * _estimate(marginals, proba[~known], cuts)
+    return np.asarray(total / np.diff(starts)[:, np.newaxis])
+
+
+def sighting(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None) -> FloatArray:
+    """The sighting of one checked batch, which is not empty."""
+    one: FloatArray = sightings(marginals, proba, labels, np.array([0, len(proba)]))[0]
+    return one
+
+
+def _estimate(marginals: MarginalEstimator, proba: FloatArray, starts: IntArray) -> FloatArray:
+    if hasattr(marginals, "estimate_groups"):
+        groups: FloatArray = marginals.estimate_groups(proba, starts)
+        return groups
+    return np.array([marginals.estimate(proba[a:b]) for a, b in itertools.pairwise(starts)])

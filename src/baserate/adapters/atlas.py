@@ -1,0 +1,153 @@
+"""ATLAS: UOGD at many step sizes at once, and a meta-learner that finds out which one fits (Bai et al. 2022)."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.adapters._horizon import horizon_at
+from baserate.adapters._sightings import sighting
+from baserate.adapters.uogd import UOGD
+from baserate.marginals import BBSE
+from baserate.protocols import FloatArray, IntArray, MarginalEstimator
+from baserate.state import check_array
+from baserate.validation import check_real, check_vector
+
+
+class ATLAS(UOGD):
+    """Moves copies of a model's last layer at step sizes that double, and plays their weighted mean.
+
+    The best step size depends on how much the mix will drift, which nobody knows. The copies are weighted by
+    exponential weights on their estimated risks, so that the dynamic regret is of the order V^(1/3) T^(2/3) without
+    knowing V. All copies are moved by one array operation; a round is O(n k d log T) for a holdout of n samples.
+
+    Parameters
+    ----------
+    coef, intercept, marginals, radius
+        As in `UOGD`.
+    step_sizes : (m,) array, optional
+        Default: 1 + ceil(log2(1 + 2 T) / 2) of them, each twice the one before, from
+        D sigma / (2 G sqrt(k T)), with D and G as in `UOGD` and sigma the least singular value of the confusion matrix
+        (1 for an estimator that has none): an estimated class mix is up to sqrt(k) / sigma long.
+    meta_rate : float, optional
+        Rate of the exponential weights. Default: 2 sqrt(log(m) / T).
+    horizon : int, optional
+        T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached: one
+        more copy then joins, at half the smallest step size. It starts from the mean, with an even share of the weight.
+
+    Attributes
+    ----------
+    head_ : ((k, d) array, (k,) array)
+        Weights and intercepts as they are now: the weighted mean of the copies.
+    weights_ : (m,) array
+        The share of each copy, smallest step size first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> X = rng.normal(2.0 * y - 1.0, 1.0)[:, np.newaxis]
+    >>> adapter = ATLAS([[-1.0], [1.0]], [0.0, 0.0], horizon=50).fit(X, y)
+    >>> for _ in range(50):
+    ...     adapter.update(rng.normal(1.0, 1.0, size=(10, 1)))
+    >>> bool(adapter.predict_proba([[0.0]])[0, 1] > 0.6)
+    True
+
+    References
+    ----------
+    Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
+    """
+
+    step_size = None  # it has many
+
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: ArrayLike | None = None,
+        marginals: MarginalEstimator | None = None,
+        *,
+        step_sizes: ArrayLike | None = None,
+        meta_rate: float | None = None,
+        radius: float | None = None,
+        horizon: int | None = None,
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.marginals = marginals
+        self.step_sizes = step_sizes
+        self.meta_rate = meta_rate
+        self.radius = radius
+        self.horizon = horizon
+
+    def _check_parameters(self, head: FloatArray) -> None:
+        super()._check_parameters(head)
+        if self.meta_rate is not None:
+            check_real(self.meta_rate, "meta_rate", 0.0, np.inf)
+        if self.step_sizes is not None:
+            if np.ndim(self.step_sizes) != 1 or np.size(self.step_sizes) == 0:
+                raise ValueError("step_sizes is not a list of at least one number; give one step size per copy.")
+            if (check_vector(self.step_sizes, np.size(self.step_sizes), "step_sizes") <= 0).any():
+                raise ValueError("step_sizes holds a number that is not positive; give positive step sizes.")
+
+    def _prepare(
+        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
+    ) -> None:
+        super()._prepare(head, features, labels, proba, marginals)
+        self._sigma = float(getattr(marginals, "sigma_min_", 1.0))
+
+    def _start(self) -> None:
+        super()._start()
+        self._log_weights = np.full(len(self._heads), -np.log(len(self._heads)))
+
+    def _horizon(self) -> int:
+        return horizon_at(self.rounds_, self.horizon)
+
+    def _step_sizes(self) -> FloatArray:
+        if self.step_sizes is not None:
+            return np.asarray(self.step_sizes, dtype=np.float64)
+        horizon, k = self._horizon(), len(self.source_head_)
+        m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
+        smallest = 2.0 * self._radius * self._sigma / (2.0 * self._gradient_bound * np.sqrt(k * horizon))
+        return np.asarray(smallest * 2.0 ** np.arange(m))
+
+    @property
+    def weights_(self) -> FloatArray:
+        """(m,) the share of each copy."""
+        weights: FloatArray = np.exp(self._log_weights - self._log_weights.max())
+        return weights / weights.sum()
+
+    def _head(self) -> FloatArray:
+        return np.tensordot(self.weights_, self._heads, axes=1)
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        self._welcome(len(self._step_sizes()) - len(self._heads))
+        risks = self._move(sighting(self.marginals_, proba, labels))
+        rate = self.meta_rate
+        if rate is None:
+            rate = 2.0 * np.sqrt(np.log(len(self._heads)) / self._horizon())
+        self._log_weights = self._log_weights - rate * risks
+        self._log_weights -= self._log_weights.max()
+
+    def _welcome(self, newcomers: int) -> None:
+        """Copies with smaller step sizes join when the stream outlives the guess of its length."""
+        for _ in range(newcomers):
+            m = len(self._heads)
+            mean, weights = self._head(), self.weights_
+            self._heads = np.concatenate([mean[np.newaxis], self._heads])
+            with np.errstate(divide="ignore"):  # a copy that has lost all of its weight stays lost
+                self._log_weights = np.log(np.concatenate([[1.0], m * weights]) / (m + 1))
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_head_"):
+            check_array(self._log_weights, "_log_weights", np.empty(len(self._heads)))
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        coef = [[2.0, 0.0, -1.0], [0.0, 2.0, 0.0], [-1.0, 0.0, 2.0]]
+        return [
+            cls(coef, [0.1, 0.0, -0.1]),
+            cls(coef, marginals=BBSE(clip=False), step_sizes=[0.1, 0.5], meta_rate=1.0, radius=20.0),
+        ]

@@ -1,0 +1,184 @@
+"""OptimalFixed (OFC): the best fixed re-weighting, known only in hindsight."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.protocols import Batch, Calibrator, FloatArray, IntArray
+from baserate.simplex import normalise
+from baserate.validation import check_labels, check_path, check_proba
+
+_SWEEPS = 20
+_EDGE = 50.0  # how far beyond the outermost threshold an unbounded offset is put
+
+
+class OptimalFixed(ReweightingAdapter):
+    """Re-weights every round to one and the same prior: the one that makes the fewest mistakes on the whole stream.
+
+    Nobody can play it, because it is chosen with the labels; it is what a method that does not follow the drift is
+    measured against. From several starts (the mean of the class mixes, the label frequencies, the source prior and the
+    minimum of the log loss, which is a convex problem) each class's weight is moved in turn to where mistakes are
+    fewest, exactly, until no move helps. So it is never worse in hindsight than any of the starts.
+
+    Parameters
+    ----------
+    stream_proba : (m, k) array
+        The model's probabilities on all samples of the stream.
+    stream_y : (m,) array of int
+        Their labels.
+    path : (T, k) array, optional
+        The true class mixes, if known; their mean is one more start.
+    calibrator : Calibrator, "auto" or None
+        Makes the probabilities honest first; as in `RegressAndReweight`.
+    source_prior : (k,) array, optional
+        The class mix the model was trained on. Default: the holdout's.
+
+    Examples
+    --------
+    >>> from baserate.shifts import Constant, sample_stream
+    >>> pool, y = [[0.9, 0.1], [0.6, 0.4], [0.55, 0.45], [0.2, 0.8]], [0, 0, 1, 1]
+    >>> stream = list(sample_stream(pool, y, Constant([0.1, 0.9]), n_rounds=50, rng=0, batch_size=2))
+    >>> best = OptimalFixed.from_stream(stream, calibrator=None).fit(pool, y)
+    >>> best.predict_proba([[0.55, 0.45]]).argmax()
+    np.int64(1)
+    """
+
+    def __init__(
+        self,
+        stream_proba: ArrayLike,
+        stream_y: ArrayLike,
+        path: ArrayLike | None = None,
+        *,
+        calibrator: Calibrator | Literal["auto"] | None = "auto",
+        source_prior: ArrayLike | None = None,
+    ) -> None:
+        self.stream_proba = stream_proba
+        self.stream_y = stream_y
+        self.path = path
+        self.calibrator = calibrator
+        self.source_prior = source_prior
+
+    @classmethod
+    def from_stream(cls, stream: Iterable[Batch], **params: Any) -> Self:
+        """Made from the batches of a stream; `params` are those of the constructor."""
+        batches = list(stream)
+        if not batches:
+            raise ValueError("stream has no rounds; give at least one batch.")
+        proba = np.concatenate([batch.proba for batch in batches])
+        y = np.concatenate([batch.y for batch in batches])
+        return cls(proba, y, np.array([batch.q for batch in batches]), **params)
+
+    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
+        holdout = self._read_holdout(proba, y)
+        k = len(holdout.source_prior)
+        stream = check_proba(self.stream_proba, k, "stream_proba")
+        labels = check_labels(self.stream_y, len(stream), k, "stream_y")
+        if len(stream) == 0:
+            raise ValueError("stream_proba is empty; give the samples of a stream.")
+        starts = [holdout.source_prior, np.bincount(labels, minlength=k) / len(labels)]
+        if self.path is not None:
+            starts.append(normalise(normalise(check_path(self.path, k, "path")).mean(axis=0)))
+        self._keep(holdout)
+        self._prior = best_prior(self.calibrate(stream), labels, holdout.source_prior, starts)
+
+    def _current_prior(self) -> FloatArray:
+        return self._prior
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        pass
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        proba = [[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.3, 0.3, 0.4], [0.1, 0.2, 0.7]]
+        return [cls(proba, [0, 1, 1, 2], [[0.2, 0.3, 0.5]])]
+
+
+def best_prior(proba: FloatArray, labels: IntArray, source_prior: FloatArray, starts: list[FloatArray]) -> FloatArray:
+    """The prior under which the most probable class is wrong least often, as far as searching from the starts finds.
+
+    Ties in mistakes go to the earlier start, and within a search to the smaller move.
+    """
+    with np.errstate(divide="ignore"):
+        scores = np.log(proba)
+        offsets = [np.log(start) - np.log(source_prior) for start in starts]
+    offsets.append(_smallest_log_loss(scores, labels))
+    found = [_descend(scores, labels, _finite(offset)) for offset in offsets]
+    mistakes = [_mistakes(scores + offset, labels) for offset in found]
+    best = found[int(np.argmin(mistakes))]
+    tilted = best + np.log(source_prior)
+    return normalise(np.exp(tilted - logsumexp(tilted)))
+
+
+def _finite(offsets: FloatArray) -> FloatArray:
+    """A class that a start rules out gets an offset that a search can move away from."""
+    return np.maximum(offsets, offsets.max() - 4 * _EDGE)
+
+
+def _mistakes(scores: FloatArray, labels: IntArray) -> int:
+    return int((scores.argmax(axis=1) != labels).sum())
+
+
+def _smallest_log_loss(scores: FloatArray, labels: IntArray) -> FloatArray:
+    """Offsets under which the labels are most likely: a smooth and convex stand-in for the number of mistakes."""
+    k = scores.shape[1]
+    # A class that the model rules out stays so at any offset; -inf would spoil the search, not its result.
+    floored = np.maximum(scores, -700.0)
+    shares = np.bincount(labels, minlength=k) / len(labels)
+
+    def loss(offsets: FloatArray) -> tuple[float, FloatArray]:
+        tilted = floored + offsets
+        total = logsumexp(tilted, axis=1, keepdims=True)
+        own = tilted[np.arange(len(labels)), labels]
+        return float((total[:, 0] - own).mean()), np.exp(tilted - total).mean(axis=0) - shares
+
+    result = minimize(loss, np.zeros(k), jac=True, method="L-BFGS-B", bounds=[(-_EDGE, _EDGE)] * k)
+    return np.asarray(result.x)
+
+
+def _descend(scores: FloatArray, labels: IntArray, offsets: FloatArray) -> FloatArray:
+    """Move one offset at a time to where mistakes are fewest, until no move helps."""
+    offsets = offsets.copy()
+    fewest = _mistakes(scores + offsets, labels)
+    for _ in range(_SWEEPS):
+        before = fewest
+        for c in range(len(offsets)):
+            moved = offsets.copy()
+            moved[c] = _best_offset(scores, labels, offsets, c)
+            mistakes = _mistakes(scores + moved, labels)
+            if mistakes < fewest:
+                offsets, fewest = moved, mistakes
+        if fewest == before:
+            break
+    return offsets
+
+
+def _best_offset(scores: FloatArray, labels: IntArray, offsets: FloatArray, c: int) -> float:
+    """The offset of one class at which mistakes are fewest, all others kept.
+
+    Sample i is given to class c when the offset exceeds a threshold, the lead of the best other class. The number of
+    mistakes changes only there: it falls by one at the thresholds of class c's samples, and rises by one at those of
+    the samples that the best other class gets right. So it is found for all offsets by sorting.
+    """
+    others = scores + offsets
+    others[:, c] = -np.inf
+    rival = others.argmax(axis=1)
+    with np.errstate(invalid="ignore"):
+        thresholds = others[np.arange(len(labels)), rival] - scores[:, c]
+    change = np.where(labels == c, -1, 0) + np.where(rival == labels, 1, 0)
+    counts = np.isfinite(thresholds) & (change != 0)
+    if not counts.any():
+        return float(offsets[c])
+    order = np.argsort(thresholds[counts], kind="stable")
+    ordered, total = thresholds[counts][order], np.cumsum(change[counts][order])
+    # Offsets between two thresholds; before the first, and behind the last.
+    mistakes = np.concatenate([[0], total])
+    gaps = np.concatenate([[True], np.diff(ordered) > 0, [True]])
+    candidates = np.concatenate([[ordered[0] - _EDGE], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + _EDGE]])
+    fewest = mistakes[gaps].min()
+    choices = candidates[gaps & (mistakes == fewest)]
+    return float(choices[np.argmin(np.abs(choices - offsets[c]))])

@@ -1,0 +1,176 @@
+"""ROGD: gradient descent on the prior that predictions are re-weighted to (Wu et al. 2021)."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.adapters._horizon import horizon_at
+from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._sightings import new_marginals, sighting
+from baserate.marginals import BBSE
+from baserate.protocols import Calibrator, FloatArray, IntArray, MarginalEstimator
+from baserate.simplex import project
+from baserate.state import check_array
+from baserate.validation import check_all_classes_present, check_integer, check_real, check_rng
+
+_RANDOM_PRIORS = 100
+_RULED_OUT = 1e-100
+
+
+class ROGD(ReweightingAdapter):
+    """Moves the prior that predictions are re-weighted to down the gradient of the error it would make.
+
+    With p the prior and C(p) the confusion matrix of the re-weighted classifier on the holdout, the loss of a round is
+    sum_j q[j] (1 - C_jj(p)), with q the sighting of the round. C counts probabilities, not most probable classes, which
+    makes the loss smooth. A step is O(n k) for a holdout of n samples.
+
+    Parameters
+    ----------
+    marginals : MarginalEstimator, optional
+        Turns a batch into a sighting. Default: `BBSE`.
+    calibrator : Calibrator, "auto" or None
+        Makes the probabilities honest first; as in `RegressAndReweight`.
+    step_size : float, optional
+        Default: sqrt(2 / T) / lipschitz.
+    lipschitz : float, optional
+        The longest gradient; a longer one is shortened to it. Default: the longest at the uniform prior and 100 random
+        ones, over all class mixes q.
+    horizon : int, optional
+        T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached.
+    source_prior : (k,) array, optional
+        The class mix the model was trained on. Default: the holdout's.
+    rng : int or numpy.random.Generator, optional
+        Seed of the random priors.
+
+    Attributes
+    ----------
+    prior_ : (k,) array
+        The prior as it is now.
+    lipschitz_ : float
+        The longest gradient.
+
+    Examples
+    --------
+    >>> holdout = [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]]
+    >>> adapter = ROGD(calibrator=None, step_size=0.1).fit(holdout, [0, 0, 1, 1])
+    >>> for _ in range(3):
+    ...     adapter.update([[0.9, 0.1], [0.8, 0.2]])
+    >>> adapter.prior_.round(2)
+    array([0.97, 0.03])
+
+    References
+    ----------
+    Wu et al., "Online Adaptation to Label Distribution Shift", NeurIPS 2021.
+    """
+
+    def __init__(
+        self,
+        marginals: MarginalEstimator | None = None,
+        calibrator: Calibrator | Literal["auto"] | None = "auto",
+        *,
+        step_size: float | None = None,
+        lipschitz: float | None = None,
+        horizon: int | None = None,
+        source_prior: ArrayLike | None = None,
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.marginals = marginals
+        self.calibrator = calibrator
+        self.step_size = step_size
+        self.lipschitz = lipschitz
+        self.horizon = horizon
+        self.source_prior = source_prior
+        self.rng = rng
+
+    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
+        for name in ("step_size", "lipschitz"):
+            if getattr(self, name) is not None:
+                check_real(getattr(self, name), name, 0.0, np.inf, closed=False)
+        if self.horizon is not None:
+            check_integer(self.horizon, "horizon", 1)
+        marginals = new_marginals(self.marginals)
+        if proba is None or y is None:
+            missing = "proba" if proba is None else "y"
+            raise ValueError(f"{missing} is missing: ROGD needs a labelled holdout for its gradients.")
+        holdout = self._read_holdout(proba, y)
+        assert holdout.proba is not None
+        assert holdout.labels is not None
+        k = len(holdout.source_prior)
+        check_all_classes_present(holdout.labels, k)
+        if hasattr(marginals, "bind"):
+            marginals.bind(source_prior=holdout.source_prior)
+        marginals.fit(holdout.proba, holdout.labels)
+        order = np.argsort(holdout.labels, kind="stable")
+        ratios = holdout.proba[order] / holdout.source_prior
+        sizes = np.bincount(holdout.labels, minlength=k)
+        lipschitz = self.lipschitz
+        if lipschitz is None:
+            priors = check_rng(self.rng).dirichlet(np.ones(k), _RANDOM_PRIORS)
+            tried = [class_gradients(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *priors)]
+            # The gradient is linear in q, so that the longest is at one of the classes.
+            lipschitz = max(float(np.linalg.norm(gradients, axis=1).max()) for gradients in tried)
+        self._keep(holdout)
+        self.marginals_, self._ratios, self._sizes, self.lipschitz_ = marginals, ratios, sizes, float(lipschitz)
+
+    def _start(self) -> None:
+        super()._start()
+        self._prior = self.source_prior_.copy()
+
+    def _current_prior(self) -> FloatArray:
+        return self._prior
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        if len(proba) == 0:
+            return
+        q = sighting(self.marginals_, proba, labels)
+        gradient = q @ class_gradients(self._prior, self._ratios, self._sizes)
+        length = float(np.linalg.norm(gradient))
+        if length > self.lipschitz_:
+            gradient *= self.lipschitz_ / length
+        step = self.step_size
+        if step is None:
+            # A model that no prior can change has no gradients, and any step will do.
+            step = np.sqrt(2.0 / horizon_at(self.rounds_, self.horizon)) / (self.lipschitz_ or 1.0)
+        k = len(self._prior)
+        self._prior = project((self._prior - step * gradient)[np.newaxis], np.zeros(k), np.ones(k))[0]
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            k = len(self.source_prior_)
+            check_array(self._prior, "_prior", np.empty(k))
+            check_array(self._sizes, "_sizes", np.empty(k, dtype=np.int64))
+            check_array(self._ratios, "_ratios", np.empty((int(self._sizes.sum()), k)))
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [
+            cls(),
+            cls(BBSE(clip=False), calibrator=None, step_size=0.3, source_prior=[0.2, 0.3, 0.5]),
+            cls(horizon=100, lipschitz=2.0),
+        ]
+
+
+def class_gradients(prior: FloatArray, ratios: FloatArray, sizes: IntArray) -> FloatArray:
+    """Row j is the gradient in the prior of 1 - C_jj, the share of class j that re-weighting to it would get wrong.
+
+    Parameters
+    ----------
+    prior : (k,) array
+    ratios : (n, k) array
+        The holdout's probabilities over the source prior, sorted by class.
+    sizes : (k,) array of int
+        How many samples each class has, at least one.
+    """
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    total = ratios @ prior
+    # Where the prior rules out all that the model holds possible, the model's row is left alone: nothing to gain.
+    possible = total > _RULED_OUT
+    own = np.where(possible, ratios[np.arange(len(labels)), labels], 0.0) / np.where(possible, total, 1.0)
+    scaled = ratios * (own * prior[labels] / np.where(possible, total, 1.0))[:, np.newaxis]
+    gradients = np.add.reduceat(scaled, starts, axis=0)
+    gradients[np.diag_indices(len(sizes))] -= np.add.reduceat(own, starts)
+    return np.asarray(gradients / sizes[:, np.newaxis])

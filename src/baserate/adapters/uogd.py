@@ -1,0 +1,144 @@
+"""UOGD: gradient descent on the last layer, on an unbiased estimate of the risk (Bai et al. 2022)."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.adapters._horizon import horizon_at
+from baserate.adapters._last_layer import LastLayerAdapter
+from baserate.adapters._sightings import sighting
+from baserate.marginals import BBSE
+from baserate.protocols import FloatArray, IntArray, MarginalEstimator
+from baserate.state import check_array
+from baserate.validation import check_integer, check_real
+
+
+class UOGD(LastLayerAdapter):
+    """Moves a model's last layer down the gradient of its estimated risk under the class mix of the round.
+
+    The risk is re-weighted from the holdout by class, so that no labels of the stream are needed; with a step size of
+    D / (G sqrt(T)) the dynamic regret is of the order V^(1/3) T^(2/3) when tuned to V, and of sqrt(T) against a fixed
+    head. A round is O(n k d) for a holdout of n samples.
+
+    Parameters
+    ----------
+    coef : (k, d) array
+        Weights of the last layer as trained; `baserate.integrations.last_layer` gets them, and the features, out of a
+        model.
+    intercept : (k,) array, optional
+        Its intercepts, which are moved, too. Default: the layer has none, and gets none.
+    marginals : MarginalEstimator, optional
+        Turns a batch into a sighting, from the probabilities of the model as trained. Default: `BBSE`. Its estimate is
+        clipped to class mixes; ``BBSE(clip=False)`` keeps the risk exactly unbiased.
+    step_size : float, optional
+        Default: D / (G sqrt(T)), with D the diameter of the ball that the layer is kept in, and G a bound of the
+        gradient: sqrt(2) times the largest mean length of a class's features.
+    radius : float, optional
+        The layer is projected back into the ball of this radius around zero when it leaves it. Default: the length of
+        the layer as trained, all its weights and intercepts taken as one vector.
+    horizon : int, optional
+        T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached.
+
+    Attributes
+    ----------
+    head_ : ((k, d) array, (k,) array)
+        Weights and intercepts as they are now.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> X = rng.normal(2.0 * y - 1.0, 1.0)[:, np.newaxis]
+    >>> adapter = UOGD([[-1.0], [1.0]], [0.0, 0.0]).fit(X, y)
+    >>> for _ in range(50):
+    ...     adapter.update(rng.normal(1.0, 1.0, size=(10, 1)))
+    >>> bool(adapter.predict_proba([[0.0]])[0, 1] > 0.6)
+    True
+
+    References
+    ----------
+    Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
+    """
+
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: ArrayLike | None = None,
+        marginals: MarginalEstimator | None = None,
+        *,
+        step_size: float | None = None,
+        radius: float | None = None,
+        horizon: int | None = None,
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.marginals = marginals
+        self.step_size = step_size
+        self.radius = radius
+        self.horizon = horizon
+
+    def _check_parameters(self, head: FloatArray) -> None:
+        if self.step_size is not None:
+            check_real(self.step_size, "step_size", 0.0, np.inf, closed=False)
+        if self.horizon is not None:
+            check_integer(self.horizon, "horizon", 1)
+        length = float(np.linalg.norm(head))
+        if self.radius is not None and check_real(self.radius, "radius", 0.0, np.inf, closed=False) < length:
+            raise ValueError(
+                f"radius is {self.radius:.6g}; give at least {length:.6g}, the length of the layer itself."
+            )
+        if length == 0:
+            raise ValueError("coef is all zero; give the weights of a trained layer.")
+
+    def _prepare(
+        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
+    ) -> None:
+        self._radius = float(np.linalg.norm(head)) if self.radius is None else float(self.radius)
+        lengths = np.bincount(labels, np.linalg.norm(features, axis=1)) / np.bincount(labels)
+        # The gradient of the log loss in the logits is at most sqrt(2) long.
+        self._gradient_bound = float(np.sqrt(2.0) * lengths.max())
+
+    def _start(self) -> None:
+        super()._start()
+        self._heads = np.repeat(self.source_head_[np.newaxis], len(self._step_sizes()), axis=0)
+
+    def _step_sizes(self) -> FloatArray:
+        """The step size of each head in the round to come."""
+        if self.step_size is not None:
+            return np.array([float(self.step_size)])
+        horizon = horizon_at(self.rounds_, self.horizon)
+        return np.array([2.0 * self._radius / (self._gradient_bound * np.sqrt(horizon))])
+
+    def _head(self) -> FloatArray:
+        head: FloatArray = self._heads[0]
+        return head
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        self._move(sighting(self.marginals_, proba, labels))
+
+    def _move(self, q: FloatArray) -> FloatArray:
+        """Move every head by its own step; returns the risks they had before."""
+        risks, gradients = self._risk_and_gradient(self._heads, q)
+        self._heads = self._projected(self._heads - self._step_sizes()[:, np.newaxis, np.newaxis] * gradients)
+        return risks
+
+    def _projected(self, heads: FloatArray) -> FloatArray:
+        lengths = np.sqrt((heads**2).sum(axis=(1, 2), keepdims=True))
+        return np.where(lengths > self._radius, heads * (self._radius / np.maximum(lengths, self._radius)), heads)
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_head_"):
+            check_array(self._heads, "_heads", np.empty((len(self._heads), *self.source_head_.shape)))
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        coef = [[2.0, 0.0, -1.0], [0.0, 2.0, 0.0], [-1.0, 0.0, 2.0]]
+        return [
+            cls(coef, [0.1, 0.0, -0.1]),
+            cls(coef, marginals=BBSE(clip=False), step_size=0.5, radius=20.0),
+            cls(coef, horizon=100),
+        ]
