@@ -6,7 +6,7 @@ from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
 needed = project["dependencies"] + [
-    line for extra in ("plot", "files") for line in project["optional-dependencies"][extra]
+    line for extra in ("plot", "files", "data") for line in project["optional-dependencies"][extra]
 ]
 for line in needed:
     found = re.match(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)", line)

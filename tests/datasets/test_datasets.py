@@ -1,28 +1,73 @@
-"""What a data set promises, for every module of baserate.datasets."""
+"""What data sets promise, and those that need no files."""
 
 import hashlib
+import importlib
+import pkgutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from baserate import datasets
-from baserate.datasets import Dataset, synthetic
+from baserate.datasets import synthetic
 
-LOADERS = [getattr(datasets, name) for name in datasets.__all__ if name != "Dataset"]
+WITHOUT_FILES = ["digits", "synthetic"]
 
 
-@pytest.mark.parametrize("module", LOADERS, ids=lambda m: m.__name__)
-def test_a_data_set_is_whole_and_always_the_same(module):
-    data = module.load()
-    assert isinstance(data, Dataset)
-    k = len(data.class_names)
-    for X, y in ((data.source_X, data.source_y), (data.target_X, data.target_y)):
-        assert len(X) == len(y)
-        assert set(np.unique(y)) == set(range(k))
-        assert np.isfinite(X).all()
-    assert data.provenance.endswith(".")
-    again = module.load()
+@pytest.mark.parametrize("name", WITHOUT_FILES)
+def test_a_data_set_is_whole_and_always_the_same(name, check):
+    data, again = check(datasets.load(name)), datasets.load(name)
+    for y in (data.source_y, data.target_y):
+        assert set(np.unique(y)) == set(range(len(data.class_names)))
     assert all(np.array_equal(a, b) for a, b in zip(data[:4], again[:4], strict=True))
+    assert (data.in_time_order, data.stand_in_for) == (False, None)
+
+
+def test_the_catalogue_is_the_folder():
+    modules = [m.name for m in pkgutil.iter_modules(datasets.__path__) if not m.name.startswith("_")]
+    assert datasets.names() == sorted(modules)
+    assert set(modules) < set(datasets.__all__)
+    for name in modules:
+        module = importlib.import_module(f"baserate.datasets.{name}")
+        assert module.__doc__
+        assert module.load.__doc__
+        assert getattr(datasets, name) is module
+        assert name in dir(datasets)
+
+
+def test_a_recipe_has_the_name_of_its_module():
+    named = {
+        name: module.RECIPE.name
+        for name in datasets.names()
+        if hasattr(module := importlib.import_module(f"baserate.datasets.{name}"), "RECIPE")
+    }
+    assert len(named) == 14  # all but the two without files, and arXiv, which has two recipes
+    assert all(name == recipe for name, recipe in named.items())
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_names():
+    with pytest.raises(ValueError, match=r"no data set 'minst'.*mnist.*weather"):
+        datasets.load("minst")
+    with pytest.raises(AttributeError, match="no attribute 'minst'"):
+        datasets.minst  # noqa: B018
+
+
+def test_options_are_handed_on():
+    data = datasets.load("synthetic", rng=3)
+    assert np.array_equal(data.target_X, synthetic.load(rng=3).target_X)
+    assert not np.array_equal(data.target_X, synthetic.load().target_X)
+
+
+def test_importing_all_loaders_needs_none_of_the_optional_libraries():
+    script = (
+        "import sys\nfrom baserate import datasets\n"
+        "[getattr(datasets, name) for name in datasets.names()]\n"
+        "print(sorted({'pooch', 'requests', 'PIL'} & set(sys.modules)))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.communicate(timeout=120)[0] == "[]\n"
+    assert child.returncode == 0
 
 
 def test_synthetic_is_the_published_sample():

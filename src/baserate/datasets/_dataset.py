@@ -8,7 +8,24 @@ from baserate.protocols import IntArray
 
 
 class Dataset(NamedTuple):
-    """Source and target of one problem; p(x|y) is the same in both unless the provenance says otherwise."""
+    """Source and target of one problem; p(x|y) is the same in both unless the provenance says otherwise.
+
+    Attributes
+    ----------
+    source_X, target_X : array
+        Samples. Numbers as floats, small colour images as bytes of shape (n, height, width, 3), texts as an object
+        array of str.
+    source_y, target_y : (n,) array of int64
+        Classes 0 to k - 1.
+    class_names : tuple of str
+        One name per class.
+    provenance : str
+        Where the data come from, and what was done to them.
+    in_time_order : bool
+        Whether the rows of the target are in the order of time: a real stream, with the shifts it really had.
+    stand_in_for : str or None
+        The data set of the paper that this one takes the place of.
+    """
 
     source_X: NDArray[Any]
     source_y: IntArray
@@ -16,3 +33,5 @@ class Dataset(NamedTuple):
     target_y: IntArray
     class_names: tuple[str, ...]
     provenance: str
+    in_time_order: bool = False
+    stand_in_for: str | None = None

@@ -1,0 +1,42 @@
+"""All data sets by name."""
+
+from importlib import import_module
+from typing import Any, cast
+
+from baserate.datasets._dataset import Dataset
+
+NAMES = (
+    "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits", "elec2", "eurosat", "fashion", "hapt", "mnist",
+    "newsgroups", "reuters", "shl", "spam_assassin", "synthetic", "weather",
+)  # fmt: skip
+
+
+def names() -> list[str]:
+    """Names of all data sets, in the order of the alphabet.
+
+    Examples
+    --------
+    >>> names()[:3]
+    ['arxiv', 'cifar10', 'cinic10']
+    """
+    return list(NAMES)
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """Load a data set by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    **options
+        Handed to the data set's own ``load``: ``folder`` for those that have files, see the module of that name.
+
+    Examples
+    --------
+    >>> load("digits").source_X.shape
+    (1198, 64)
+    """
+    if name not in NAMES:
+        raise ValueError(f"there is no data set {name!r}; there are: {', '.join(NAMES)}.")
+    return cast(Dataset, import_module(f"baserate.datasets.{name}").load(**options))

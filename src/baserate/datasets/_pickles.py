@@ -1,0 +1,93 @@
+"""Arrays and tables out of old pickles of pandas and scikit-learn, without running anything that is in the file.
+
+A pickle can name any function of Python and call it. This reader knows the few names that such files have, puts an
+inert record in the place of each, and refuses every other name.
+"""
+
+import io
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Record:
+    """What stands in for an object of the file: what it would have been made from, and what was put into it."""
+
+    args: tuple[Any, ...] = ()
+    state: Any = None
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.__dict__.setdefault("entries", {})[key] = value
+
+
+_NAMES = {
+    ("__builtin__", "object"),
+    ("__builtin__", "slice"),
+    ("_codecs", "encode"),
+    ("copy_reg", "_reconstructor"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("pandas.core.frame", "DataFrame"),
+    ("pandas.core.indexes.base", "Index"),
+    ("pandas.core.indexes.base", "_new_Index"),
+    ("pandas.core.indexes.range", "RangeIndex"),
+    ("pandas.core.internals.managers", "BlockManager"),
+    ("sklearn.utils", "Bunch"),
+}
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> type[Record]:
+        if (module, name) not in _NAMES:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no table of data needs")
+        return Record
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError("it refers to something outside itself")
+
+
+def read_records(raw: bytes) -> Any:
+    """What a pickle holds: plain values, and a `Record` in the place of every object.
+
+    Raises
+    ------
+    ValueError
+        The file asks for something else than arrays and tables, or is damaged.
+    """
+    try:
+        return _Reader(io.BytesIO(raw)).load()
+    except Exception as error:  # a damaged pickle raises nearly anything
+        raise ValueError(f"the pickle is refused: {error}") from error
+
+
+def array(record: Record) -> Any:
+    """An array of numbers or of texts, or the list of what an array of objects holds."""
+    _, shape, dtype, fortran, content = record.state
+    if isinstance(content, list):
+        return content
+    kind, order = dtype.args[0], dtype.state[1]
+    if not re.fullmatch(r"[fi][48]|U[0-9]+", kind) or order not in {"<", ">"}:
+        raise ValueError(f"the pickle is refused: it has entries of type {order}{kind}")
+    if isinstance(content, Record):
+        content = content.args[0].encode(content.args[1])  # old protocols write bytes as text
+    return np.frombuffer(content, dtype=f"{order}{kind}").reshape(shape, order="F" if fortran else "C")
+
+
+def columns(table: Record) -> dict[str, NDArray[Any]]:
+    """The columns of a pickled pandas table (pandas 0.14.1 and later keep them in blocks of one dtype)."""
+    _, blocks, names, _ = table.state["_data"].state
+    return {
+        str(name): values
+        for block, index in zip(blocks, names, strict=True)
+        for name, values in zip(array(index.args[1]["data"]), array(block), strict=True)
+    }
