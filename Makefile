@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest perf reproduce-synthetic reproduce-rates clean
+.PHONY: help demo test check format test-system test-lowest test-data perf reproduce-synthetic reproduce-rates reproduce-unsupervised clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -40,6 +40,10 @@ test-system: $(VENV)/test.stamp
 test-lowest: .venv-lowest/test.stamp
 	.venv-lowest/bin/python -m pytest -n auto
 
+## test-data             fetch every data set that can be had, and look at it (slow; needs a network)
+test-data: $(VENV)/test.stamp
+	$(RUN) pytest -n 0 tests/datasets -m data
+
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
 	$(VENV)/bin/python perf/run.py
@@ -51,6 +55,10 @@ reproduce-synthetic: $(VENV)/test.stamp
 ## reproduce-rates       how error, regret and switches grow with time, beside the theory (15 minutes)
 reproduce-rates: $(VENV)/test.stamp
 	$(RUN) baserate.paper.rates --figure docs/results/rates.svg
+
+## reproduce-unsupervised  every unsupervised method on real data (an hour; trains what has not been trained)
+reproduce-unsupervised: $(VENV)/test.stamp
+	$(RUN) baserate.paper.unsupervised
 
 ## clean                 remove everything that the other targets made
 clean:
@@ -68,7 +76,7 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml
-	$(PIP) install --editable ".[plot,files]" --group test
+	$(PIP) install --editable ".[plot,files,data,deep]" --group test --group deep
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp
@@ -79,5 +87,5 @@ $(VENV)/check.stamp: $(VENV)/test.stamp
 	"$(PYTHON)" -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
 	"$(PYTHON)" tools/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files]" --group test --constraint .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files,data]" --group test --constraint .venv-lowest/lowest.txt
 	@touch $@

@@ -11,7 +11,7 @@ ROLES = ("trackers", "marginals", "calibrators", "adapters", "shifts", "models")
 
 def modules():
     """The modules that export public names."""
-    return [baserate, *(importlib.import_module(f"baserate.{name}") for name in (*ROLES, "metrics", "datasets"))]
+    return [baserate, *(importlib.import_module(f"baserate.{name}") for name in (*ROLES, "metrics", "datasets", "integrations"))]
 
 
 def classes():

@@ -23,13 +23,22 @@ FROZEN = {
     },
     "baserate.shifts": {
         "Adversary", "Bernoulli", "Constant", "Monotone", "RandomWalk", "Sinusoidal", "Square", "frequencies",
+        "replay_stream",
         "sample_stream",
     },
     "baserate.metrics": {
         "best_hypothesis_losses", "dynamic_regret", "error_rate", "marginal_mse", "reweighting_losses",
     },
-    "baserate.datasets": {"Dataset", "digits", "synthetic"},
-    "baserate.models": {"LinearSGD"},
+    "baserate.datasets": {
+        "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits",
+        "elec2", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "reuters", "shl",
+        "spam_assassin", "synthetic", "weather",
+    },
+    "baserate.models": {
+        "RECIPES", "Features", "LastLayer", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TransformerHead", "features",
+        "fit_in_epochs", "mlp", "outputs", "train",
+    },
+    "baserate.integrations": {"LastLayer", "last_layer"},
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import pytest
 from naive_layers import reweighting_loss, simplex_projection
 
 from baserate.adapters import ROGD
-from baserate.adapters.rogd import class_gradients
+from baserate.adapters.rogd import class_gradients, class_slopes
 from baserate.marginals import BBSE
 
 RNG = np.random.default_rng(3)
@@ -66,11 +66,25 @@ def test_a_long_gradient_is_shortened():
 
 
 def test_the_longest_gradient_is_over_uniform_and_random_priors():
+    """By differences of the loss between shares a hundredth below (but not below zero) and above."""
+
+    def slopes(p, q):
+        found = []
+        for c in range(4):
+            low, high = p.copy(), p.copy()
+            low[c], high[c] = max(p[c] - 0.01, 0.0), p[c] + 0.01
+            losses = [reweighting_loss(v, q, PROBA, Y, SOURCE) for v in (high, low)]
+            found.append((losses[0] - losses[1]) / (high[c] - low[c]))
+        return np.array(found)
+
     adapter = ROGD(calibrator=None, source_prior=SOURCE, rng=7).fit(PROBA, Y)
     priors = [np.full(4, 0.25), *np.random.default_rng(7).dirichlet(np.ones(4), 100)]
-    longest = max(np.linalg.norm(differences(p, q)) for p in priors for q in np.eye(4))
-    assert adapter.lipschitz_ == pytest.approx(longest, rel=1e-3)
-    assert ROGD(calibrator=None, rng=8).fit(PROBA, Y).lipschitz_ != adapter.lipschitz_
+    assert min(p.min() for p in priors) < 0.01
+    longest = max(np.linalg.norm(slopes(p, q)) for p in priors for q in np.eye(4))
+    assert adapter.lipschitz_ == pytest.approx(longest, rel=1e-9)
+    assert ROGD(calibrator=None, source_prior=SOURCE, rng=8).fit(PROBA, Y).lipschitz_ != adapter.lipschitz_
+    for p in priors[:20]:
+        np.testing.assert_allclose(class_slopes(p, PROBA[ORDER] / SOURCE, SIZES)[2], slopes(p, np.eye(4)[2]))
 
 
 def test_it_moves_towards_what_it_sees():

@@ -32,7 +32,14 @@ def test_momentum_and_decay_as_published():
             gradient[i] = (loss(w + step, rows) - loss(w - step, rows)) / 2e-6
         v = 0.9 * v + gradient + 1e-4 * w
         w = w - 0.1 * v
-    np.testing.assert_allclose(model.coef_, w, atol=1e-7)
+    np.testing.assert_allclose(model.coef_, w.T, atol=1e-7)  # rows are classes, as in scikit-learn
+
+
+def test_coefficients_have_a_row_per_class():
+    wide = np.hstack([X, X])
+    model = LinearSGD(rng=0).fit(wide, Y)
+    assert model.coef_.shape == (3, 6)
+    np.testing.assert_allclose(model.predict_proba(wide), softmax(wide @ model.coef_.T, axis=1))
 
 
 def test_it_learns_and_gives_probabilities():

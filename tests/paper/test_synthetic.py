@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from baserate.paper import synthetic
+from baserate.paper.published import Lagged
 from baserate.trackers import FollowTheHistory, LastSighting
 
 
@@ -37,6 +38,31 @@ def test_the_order_of_the_methods(results, shift):
         assert mse["FLH-FTL, no lag"] < 0.6 * mse["FLH-FTL, literal"] < mse["FTH"]
 
 
+@pytest.mark.parametrize("shift", synthetic.SHIFTS)
+@pytest.mark.parametrize("method", ["UOGD", "ATLAS"])
+def test_by_their_own_rules_they_are_at_least_as_good_as_published(results, method, shift):
+    published = synthetic.PUBLISHED[method][0][list(synthetic.SHIFTS).index(shift)]
+    errors = results[f"{method}, original rule", shift][:, 0]
+    assert errors.mean() <= published + 2 * errors.std(ddof=1) / np.sqrt(len(errors))
+
+
+@pytest.mark.parametrize("shift", synthetic.SHIFTS)
+def test_nobody_without_labels_beats_the_oracle(results, shift):
+    """Told q_t, and with calibrated outputs; beyond the noise of 20 paired seeds."""
+    oracle = results["Oracle (q_t)", shift][:, 0]
+    told = {"Oracle (q_t)", "Oracle (batch)", "OFC"}
+    for method in {method for method, _ in results} - told:
+        behind = results[method, shift][:, 0] - oracle
+        assert behind.mean() > -2 * behind.std(ddof=1) / np.sqrt(len(behind)), method
+
+
+@pytest.mark.parametrize("shift", synthetic.SHIFTS)
+def test_the_best_in_hindsight_is_better_than_following_the_history(results, shift):
+    """Both re-weight to a mix that hardly moves; one knows the labels."""
+    error = {method: results[method, shift][:, 0].mean() for method, s in results if s == shift}
+    assert error["OFC"] < min(error["FTH"], error["Base"])
+
+
 def test_seeds_decide(results):
     again = synthetic.run(range(1))
     for key, cells in again.items():
@@ -44,7 +70,7 @@ def test_seeds_decide(results):
 
 
 def test_lagged_is_one_round_late():
-    lagged, prompt = synthetic.Lagged(LastSighting(2)), FollowTheHistory(2)
+    lagged, prompt = Lagged(LastSighting(2)), FollowTheHistory(2)
     np.testing.assert_array_equal(lagged.predict(), prompt.predict())
     lagged.update([0.1, 0.9])
     np.testing.assert_array_equal(lagged.predict(), [0.5, 0.5])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from baserate.shifts import Constant, Monotone, Square, frequencies, sample_stream
+from baserate.shifts import Constant, Monotone, Square, frequencies, replay_stream, sample_stream
 
 RNG = np.random.default_rng(0)
 Y = np.repeat(np.arange(3), [30, 40, 50])
@@ -120,3 +120,40 @@ def test_the_warning_points_at_the_caller():
     with pytest.warns(UserWarning, match="run out") as caught:
         list(sample_stream(P, Y, Constant([1.0, 0, 0]), n_rounds=9, exhaust=True, rng=0))
     assert caught[0].filename == __file__
+
+
+def test_replayed_samples_keep_their_order():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=23)
+    proba, features = rng.dirichlet(np.ones(3), size=23), rng.standard_normal((23, 4))
+    stream = list(replay_stream(proba, y, batch_size=5, features=features))
+    assert [len(batch.y) for batch in stream] == [5, 5, 5, 5, 3]
+    assert [batch.index for batch in stream] == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(np.concatenate([batch.rows for batch in stream]), np.arange(23))
+    np.testing.assert_array_equal(np.concatenate([batch.proba for batch in stream]), proba)
+    np.testing.assert_array_equal(np.concatenate([batch.features for batch in stream]), features)
+    np.testing.assert_array_equal(np.concatenate([batch.y for batch in stream]), y)
+    np.testing.assert_array_equal([batch.q for batch in stream], frequencies(stream))
+
+
+def test_a_replay_of_one_round_and_without_features():
+    (only,) = replay_stream([[0.9, 0.1], [0.2, 0.8]], [0, 1], batch_size=2)
+    assert only.features is None
+    assert only.q.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"proba": np.empty((0, 2)), "y": []}, "proba is empty"),
+        ({"y": [0]}, "y has 1"),
+        ({"y": [0, 2]}, "unknown label 2"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"features": np.ones((3, 1))}, "features has 3 rows"),
+        ({"features": np.float64(3.0)}, "features has no rows"),
+    ],
+)
+def test_bad_replays_are_refused_at_once(arguments, word):
+    good = {"proba": [[0.9, 0.1], [0.2, 0.8]], "y": [0, 1]}
+    with pytest.raises(ValueError, match=word):
+        replay_stream(**{**good, **arguments})

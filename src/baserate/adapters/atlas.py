@@ -115,10 +115,11 @@ class ATLAS(UOGD):
     def weights_(self) -> FloatArray:
         """(m,) the share of each copy."""
         weights: FloatArray = np.exp(self._log_weights - self._log_weights.max())
-        return weights / weights.sum()
+        weights /= weights.sum()
+        return weights
 
     def _head(self) -> FloatArray:
-        return np.tensordot(self.weights_, self._heads, axes=1)
+        return np.asarray(np.tensordot(self.weights_, self._heads, axes=1))
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         self._welcome(len(self._step_sizes()) - len(self._heads))

@@ -116,7 +116,7 @@ def best_prior(proba: FloatArray, labels: IntArray, source_prior: FloatArray, st
 
 def _finite(offsets: FloatArray) -> FloatArray:
     """A class that a start rules out gets an offset that a search can move away from."""
-    return np.maximum(offsets, offsets.max() - 4 * _EDGE)
+    return np.asarray(np.maximum(offsets, offsets.max() - 4 * _EDGE))
 
 
 def _mistakes(scores: FloatArray, labels: IntArray) -> int:

@@ -15,6 +15,7 @@ from baserate.state import check_array
 from baserate.validation import check_all_classes_present, check_integer, check_real, check_rng
 
 _RANDOM_PRIORS = 100
+_CHANGE = 0.01
 _RULED_OUT = 1e-100
 
 
@@ -35,7 +36,8 @@ class ROGD(ReweightingAdapter):
         Default: sqrt(2 / T) / lipschitz.
     lipschitz : float, optional
         The longest gradient; a longer one is shortened to it. Default: the longest at the uniform prior and 100 random
-        ones, over all class mixes q.
+        ones, over all class mixes q, by differences of the loss when a share changes by one in a hundred. (The gradient
+        itself has no bound: where a prior all but rules out what the model is sure of, it is as long as one likes.)
     horizon : int, optional
         T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached.
     source_prior : (k,) array, optional
@@ -57,7 +59,7 @@ class ROGD(ReweightingAdapter):
     >>> for _ in range(3):
     ...     adapter.update([[0.9, 0.1], [0.8, 0.2]])
     >>> adapter.prior_.round(2)
-    array([0.97, 0.03])
+    array([0.59, 0.41])
 
     References
     ----------
@@ -107,9 +109,9 @@ class ROGD(ReweightingAdapter):
         lipschitz = self.lipschitz
         if lipschitz is None:
             priors = check_rng(self.rng).dirichlet(np.ones(k), _RANDOM_PRIORS)
-            tried = [class_gradients(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *priors)]
+            tried = [class_slopes(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *priors)]
             # The gradient is linear in q, so that the longest is at one of the classes.
-            lipschitz = max(float(np.linalg.norm(gradients, axis=1).max()) for gradients in tried)
+            lipschitz = max(float(np.linalg.norm(slopes, axis=1).max()) for slopes in tried)
         self._keep(holdout)
         self.marginals_, self._ratios, self._sizes, self.lipschitz_ = marginals, ratios, sizes, float(lipschitz)
 
@@ -151,6 +153,23 @@ class ROGD(ReweightingAdapter):
             cls(BBSE(clip=False), calibrator=None, step_size=0.3, source_prior=[0.2, 0.3, 0.5]),
             cls(horizon=100, lipschitz=2.0),
         ]
+
+
+def class_slopes(prior: FloatArray, ratios: FloatArray, sizes: IntArray) -> FloatArray:
+    """The same as `class_gradients`, by differences of the loss between shares 0.01 below and above each one."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    samples = np.arange(len(labels))
+    total, own = ratios @ prior, ratios[samples, labels]
+    losses = []
+    up, down = np.full(len(prior), _CHANGE), -np.minimum(prior, _CHANGE)
+    for change in (up, down):
+        # Column m: share m alone is changed. The sample's own share changes only there.
+        moved = np.maximum(total[:, np.newaxis] + change * ratios, _RULED_OUT)
+        right = (own * prior[labels])[:, np.newaxis] / moved
+        right[samples, labels] = own * (prior + change)[labels] / moved[samples, labels]
+        losses.append(1.0 - np.add.reduceat(right, starts, axis=0) / sizes[:, np.newaxis])
+    return np.asarray((losses[0] - losses[1]) / (up - down))
 
 
 def class_gradients(prior: FloatArray, ratios: FloatArray, sizes: IntArray) -> FloatArray:

@@ -38,7 +38,8 @@ def _nothing(_: Any) -> None:
 
 def samples_for(obj: Any) -> FloatArray:
     """Labelled samples of the kind that an object takes: probabilities, or features."""
-    return X if getattr(obj, "input_kind", "proba") == "features" else PROBA
+    samples: FloatArray = X if getattr(obj, "input_kind", "proba") == "features" else PROBA
+    return samples
 
 
 def _fit(obj: Any) -> None:

@@ -25,6 +25,11 @@ class LinearSGD(Component):
     rng : int or numpy.random.Generator, optional
         Seed of the starting weights and the order of the samples.
 
+    Attributes
+    ----------
+    coef_ : (k, d) array
+        The weights, one row per class.
+
     Examples
     --------
     >>> import numpy as np
@@ -66,10 +71,10 @@ class LinearSGD(Component):
                 gradient = X[rows].T @ residual / len(rows) + self.l2 * weights
                 velocity = self.momentum * velocity + gradient
                 weights = weights - self.step_size * velocity
-        self.coef_ = weights
+        self.coef_ = np.ascontiguousarray(weights.T)
         return self
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
         """Class probabilities of some samples."""
         check_fitted(self, "coef_")
-        return np.asarray(softmax(X @ self.coef_, axis=1))
+        return np.asarray(softmax(X @ self.coef_.T, axis=1))

@@ -7,7 +7,7 @@ from baserate.shifts.monotone import Monotone
 from baserate.shifts.random_walk import RandomWalk
 from baserate.shifts.sinusoidal import Sinusoidal
 from baserate.shifts.square import Square
-from baserate.shifts.stream import frequencies, sample_stream
+from baserate.shifts.stream import frequencies, replay_stream, sample_stream
 
 __all__ = [
     "Adversary",
@@ -18,5 +18,6 @@ __all__ = [
     "Sinusoidal",
     "Square",
     "frequencies",
+    "replay_stream",
     "sample_stream",
 ]

@@ -83,10 +83,7 @@ def sample_stream(
         if n_rounds is not None and check_integer(n_rounds, "n_rounds", 1) > len(path):
             raise ValueError(f"n_rounds is {n_rounds}, but shift has only {len(path)} rounds; give a longer path.")
         path = path[:n_rounds]
-    if features is not None:
-        features = np.asarray(features)
-    if features is not None and len(features) != len(pool):
-        raise ValueError(f"features has {len(features)} rows; expected {len(pool)}, one per sample of proba.")
+    features = _check_features(features, len(pool))
     members = [np.flatnonzero(labels == c) for c in range(pool.shape[1])]
     for c in np.flatnonzero(path.sum(axis=0)):
         if len(members[c]) == 0:
@@ -94,6 +91,56 @@ def sample_stream(
     draw = _draw_without_replacement if exhaust else _draw_within_round
     # The checks above are made when the stream is asked for, not when its first round is.
     return _batches(pool, labels, features, path, draw(members, path, batch_size, generator))
+
+
+def replay_stream(
+    proba: ArrayLike, y: ArrayLike, *, batch_size: int = 10, features: NDArray[Any] | None = None
+) -> Iterator[Batch]:
+    """Cut labelled samples that are in the order of time into rounds: real drift, not simulated.
+
+    The true class mix behind a round of real samples is not known; the label frequencies of the round stand for it.
+
+    Parameters
+    ----------
+    proba : (m, k) array
+        The model's probabilities, first sample first.
+    y : (m,) array of int
+        The labels.
+    batch_size : int
+        Samples a round; the last round may have fewer.
+    features : (m, ...) array, optional
+        As in `sample_stream`.
+
+    Yields
+    ------
+    Batch
+        ``index, proba, features, y, q, rows``.
+
+    Examples
+    --------
+    >>> stream = replay_stream([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1], batch_size=2)
+    >>> [(batch.y.tolist(), batch.q.tolist()) for batch in stream]
+    [([0, 1], [0.5, 0.5]), ([1], [0.0, 1.0])]
+    """
+    pool = check_proba(proba)
+    labels = check_labels(y, len(pool), pool.shape[1])
+    check_integer(batch_size, "batch_size", 1)
+    if len(pool) == 0:
+        raise ValueError("proba is empty; give the samples of a stream.")
+    checked = _check_features(features, len(pool))
+    draws = np.split(np.arange(len(pool)), np.arange(batch_size, len(pool), batch_size))
+    path = np.array([np.bincount(labels[rows], minlength=pool.shape[1]) / len(rows) for rows in draws])
+    return _batches(pool, labels, checked, path, draws)
+
+
+def _check_features(features: NDArray[Any] | None, n_samples: int) -> NDArray[Any] | None:
+    if features is None:
+        return None
+    features = np.asarray(features)
+    if features.ndim == 0 or len(features) != n_samples:
+        size = f"{len(features)} rows" if features.ndim else "no rows"
+        raise ValueError(f"features has {size}; expected {n_samples}, one per sample of proba.")
+    return features
 
 
 def _batches(

@@ -1,0 +1,60 @@
+"""The kinds of base models: how each is built from plain parameters, and how it is fitted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD  # type: ignore[import-untyped]
+from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
+from sklearn.pipeline import Pipeline, make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+
+from baserate.models.linear_sgd import LinearSGD
+from baserate.models.perceptron import fit_in_epochs, mlp
+from baserate.models.resnet18 import ResNet18
+from baserate.models.transformer_head import TransformerHead
+from baserate.models.watching import Watcher
+from baserate.protocols import IntArray
+
+
+def _tfidf(rng: int, *, words: int, dimensions: int, C: float) -> Any:
+    """Weighted word counts, brought down to a few hundred dimensions so that the last layer stays small."""
+    return make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.5, max_features=words),
+        TruncatedSVD(dimensions, random_state=rng),
+        LogisticRegression(C=C, max_iter=2000),
+    )
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "linear": lambda rng, **p: LinearSGD(**p, rng=rng),
+    "scaled linear": lambda rng, **p: make_pipeline(StandardScaler(), LinearSGD(**p, rng=rng)),
+    "mlp": lambda rng, **p: mlp(**p, rng=rng),
+    "scaled mlp": lambda rng, **p: make_pipeline(StandardScaler(), mlp(**p, rng=rng)),
+    "forest": lambda rng, **p: RandomForestClassifier(**p, random_state=rng),
+    "logistic": lambda rng, **p: LogisticRegression(**p, random_state=rng),
+    "tfidf": _tfidf,
+    "resnet18": lambda rng, **p: ResNet18(**p, rng=rng),
+    "transformer": lambda _, **p: TransformerHead(**p),
+}
+"""By name: a function of a seed and the recipe's parameters."""
+
+
+def fit(model: Any, X: NDArray[Any], y: IntArray, checkpoint: Path, embeddings: Path, watch: Watcher) -> Any:
+    """Fit a model; what takes epochs is watched, and goes on from its checkpoint."""
+    if isinstance(model, Pipeline):
+        inner = model[:-1].fit_transform(X, y)
+        fit(model[-1], inner, y, checkpoint, embeddings, watch)
+    elif isinstance(model, MLPClassifier):
+        fit_in_epochs(model, X, y, checkpoint=checkpoint, watch=watch)
+    elif isinstance(model, ResNet18):
+        model.fit(X, y, checkpoint=checkpoint, watch=watch)
+    elif isinstance(model, TransformerHead):
+        model.fit(X, y, checkpoint=embeddings, watch=watch)
+    else:
+        model.fit(X, y)
+    return model

