@@ -228,3 +228,47 @@ class ConicRLLS:
         self.problem.solve()
         q = np.maximum(1 + self._theta.value, 0) * self.prior
         return q / q.sum()
+
+
+def loop_over_classes_of_heads(adapter, batch, features, y):
+    """A round of UOGD or ATLAS, head by head and class by class; gives the heads after it."""
+    trained = np.asarray(adapter.coef)
+    q = adapter.marginals_.estimate(_softmax(batch @ trained.T))
+    heads = []
+    for head, step_size in zip(adapter._heads, adapter._step_sizes(), strict=True):
+        gradient = np.zeros_like(head)
+        for c in range(len(head)):
+            members = features[y == c]
+            residual = _softmax(members @ head.T)
+            residual[:, c] -= 1.0
+            gradient += q[c] / len(members) * (residual.T @ members)
+        moved = head - step_size * gradient
+        length = np.linalg.norm(moved)
+        heads.append(moved if length <= adapter._radius else moved * adapter._radius / length)
+    return np.array(heads)
+
+
+def loop_over_classes_of_priors(adapter, batch, proba, y, source, horizon):
+    """A round of ROGD, entry by entry of the matrix of derivatives; gives the prior after it."""
+    p, k = adapter.prior_, len(source)
+    q = adapter.marginals_.estimate(batch)
+    gradient = np.zeros(k)
+    for c in range(k):
+        ratios = proba[y == c] / source
+        total = ratios @ p
+        for other in range(k):
+            slope = -p[c] * ratios[:, c] * ratios[:, other] / total**2
+            if other == c:
+                slope = slope + ratios[:, c] / total
+            gradient[other] -= q[c] * slope.mean()
+    length = np.linalg.norm(gradient)
+    gradient *= min(1.0, adapter.lipschitz_ / length)
+    moved = p - np.sqrt(2.0 / horizon) / adapter.lipschitz_ * gradient
+    ordered = np.sort(moved)[::-1]
+    shifts = (np.cumsum(ordered) - 1.0) / np.arange(1, k + 1)
+    return np.maximum(moved - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0)
+
+
+def _softmax(logits):
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)

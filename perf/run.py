@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import estimators
+import layers
 import measurements
 from rich import box
 from rich.console import Console
@@ -51,6 +52,8 @@ def plan(full):
         ("Bank.step", measurements.bank),
         ("MLLS", estimators.mlls),
         ("RLLS", estimators.rlls),
+        ("UOGD and ATLAS", layers.layers),
+        ("ROGD", layers.rogd),
         ("start-up", measurements.start_up),
     ]
 

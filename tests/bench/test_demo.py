@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+import baserate.adapters
 import baserate.trackers
 from baserate import bench
-from baserate.adapters import RegressAndReweight
-from baserate.bench.demo import BASE, MOVING, ORACLE, describe
+from baserate.adapters import UOGD, Base, RegressAndReweight
+from baserate.bench.demo import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, describe, rivals
 from baserate.evaluation import evaluate
 from baserate.shifts import Square, sample_stream
 from baserate.trackers import FLHFTL, LastSighting
@@ -100,7 +101,7 @@ def test_an_exported_tracker_is_found(monkeypatch):
 
 
 def test_every_method_is_described():
-    for method in (BASE, ORACLE, *bench.trackers(2)):
+    for method in (*REFERENCES, *rivals(bench.prepare(0))):
         assert describe(method).endswith(".")
     assert describe("LastSighting") == "The last sighting, as it is."
     assert "`window`" in describe("FLH-FTL (window)")
@@ -116,7 +117,7 @@ def test_progress_goes_through_every_cell(problem):
 
     small = bench.run(problem, 2, 1, track=track)
     assert seen == [(c.shift, c.method) for c in small.cells]
-    assert len(seen) == 4 * (2 + len(bench.trackers(10)))
+    assert len(seen) == 4 * (3 + len(rivals(problem)))
 
 
 def test_the_largest_batch_is_possible_and_one_more_is_not(problem):
@@ -130,9 +131,45 @@ def test_one_adaptive_method_is_best_on_each_shift(demo):
     rows = bench.rows(demo)
     for shift in ("Monotone", "Square", "Sinusoidal", "Bernoulli"):
         (best,) = (row for row in rows if row["shift"] == shift and row["best"])
-        rivals = [row for row in rows if row["shift"] == shift and row["method"] not in (BASE, ORACLE)]
+        rivals = [row for row in rows if row["shift"] == shift and row["method"] not in REFERENCES]
         assert best in rivals
         assert best["error"] == min(row["error"] for row in rivals)
+
+
+def test_every_method_is_there(problem):
+    exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
+    assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
+    assert set(rivals(problem)) == exported | set(bench.trackers(10))
+
+
+def test_methods_that_move_the_last_layer_see_features(demo, problem):
+    rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
+    path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
+    stream = list(
+        sample_stream(
+            problem.pool_proba,
+            problem.pool_y,
+            path,
+            batch_size=BATCH,
+            features=problem.pool_features,
+            rng=rng,
+        )
+    )
+    direct = evaluate(UOGD(*problem.head).fit(problem.holdout_features, problem.holdout_y), stream)
+    np.testing.assert_array_equal(cell(demo, "Square", "UOGD").evaluation.wrong, direct.wrong)
+    logits = problem.pool_features @ problem.head[0].T + problem.head[1]
+    proba = np.exp(logits - logits.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(proba / proba.sum(axis=1, keepdims=True), problem.pool_proba, atol=1e-12)
+    base = evaluate(Base().fit(problem.holdout_proba, problem.holdout_y), stream)
+    assert (direct.wrong != base.wrong).any()
+
+
+def test_what_a_method_has_not_is_none(demo):
+    rows = {(row["shift"], row["method"]): row for row in bench.rows(demo)}
+    for key in ("mse", "mse_to_frequencies", "dynamic_regret"):
+        assert rows["Square", "UOGD"][key] is None
+        assert rows["Square", "RetrainLastLayer"][key] > 0
+    assert rows["Square", OPTIMAL]["error"] <= rows["Square", BASE]["error"]
 
 
 def results(**errors):
@@ -141,7 +178,14 @@ def results(**errors):
 
 def test_the_conclusion_is_computed():
     text = bench.conclusion(
-        results(Base=(0.1, 0.2), Good=(0.05, 0.07), Bad=(0.3, 0.2), Fair=(0.1, 0.1), Oracle=(0.01, 0.02))
+        results(
+            Base=(0.1, 0.2),
+            Good=(0.05, 0.07),
+            Bad=(0.3, 0.2),
+            Fair=(0.1, 0.1),
+            OptimalFixed=(0.0, 0.0),
+            Oracle=(0.01, 0.02),
+        )
     )
     assert text == (
         "Left alone, the model is wrong on 15.0 % of all samples; Good, the best of 3 methods, brings that to 6.0 % "

@@ -12,7 +12,7 @@ import sklearn  # type: ignore[import-untyped]
 
 from baserate._version import __version__
 from baserate.bench import figures
-from baserate.bench.demo import BASE, MOVING, ORACLE, Cell, Demo, conclusion, describe, rows
+from baserate.bench.demo import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, Cell, Demo, conclusion, describe, rows
 from baserate.bench.tables import COLUMNS, to_html
 from baserate.state import write_atomically
 
@@ -79,8 +79,12 @@ def render(demo: Demo) -> str:
     wrong = 100 * (problem.pool_proba.argmax(axis=1) != problem.pool_y)
     shifts = list(dict.fromkeys(cell.shift for cell in demo.cells))
     methods = list(dict.fromkeys(cell.method for cell in demo.cells))
-    styles = figures.line_styles([method for method in methods if method not in (BASE, ORACLE)])
-    styles |= {BASE: figures.LineStyle("truth", ()), ORACLE: figures.LineStyle("ink", (1.0, 1.5))}
+    styles = figures.line_styles([method for method in methods if method not in REFERENCES])
+    styles |= {
+        BASE: figures.LineStyle("truth", ()),
+        OPTIMAL: figures.LineStyle("ink", (6.0, 2.0)),
+        ORACLE: figures.LineStyle("ink", (1.0, 1.5)),
+    }
     sections = [
         _section(demo, [cell for cell in demo.cells if cell.shift == shift], results, styles) for shift in shifts
     ]
@@ -99,8 +103,8 @@ def render(demo: Demo) -> str:
 <h1>{_TITLE}</h1>
 <p class="lead">A classifier learned to read handwritten digits when all ten were equally common. Then the mix
 changes from round to round, in {len(shifts)} different ways, while the digits themselves look the same as ever. Each
-method below watches only the classifier's own probabilities, {demo.batch_size} images a round for {demo.n_rounds:,}
-rounds, and corrects every prediction to the class mix that it believes in.</p>
+method below watches the classifier at work, {demo.batch_size} images a round for {demo.n_rounds:,} rounds, without one
+label, and corrects its predictions to the class mix that it believes in.</p>
 <p class="lead finding">{escape(conclusion(results)).replace(" %", "&nbsp;%")}</p>
 {"".join(sections)}
 <h2>How to read this</h2>
@@ -108,7 +112,9 @@ rounds, and corrects every prediction to the class mix that it believes in.</p>
 <p>“best” marks the method with the fewest mistakes on a shift, among those that could be used in earnest.</p>
 <h2>The methods</h2>
 <p>A <em>sighting</em> is what the unlabelled images of one round say about the class mix (BBSE); it is noisy, and the
-methods differ in how they average.</p>
+methods differ in what they make of it. Most average it and re-weight the probabilities; ROGD moves the weights
+themselves, and UOGD, ATLAS and RetrainLastLayer change the last layer of the model, which is more work and asks for
+more labelled samples. UOGD and ATLAS believe in no class mix, so that three columns have nothing to say of them.</p>
 <dl>{_definitions({method: describe(method) for method in methods})}</dl>
 </main>
 <footer>
@@ -133,15 +139,16 @@ def _section(
     """One shift: words, figures, table."""
     shift = cells[0].shift
     by_method = {cell.method: cell.evaluation for cell in cells}
-    tracked = {method: by_method[method].prior[:, MOVING] for method in by_method if method not in (BASE, ORACLE)}
+    rivals = [method for method in by_method if method not in REFERENCES]
+    tracked = {m: by_method[m].prior[:, MOVING] for m in rivals if not np.isnan(by_method[m].prior).any()}
     mistakes = {method: evaluation.wrong.cumsum() for method, evaluation in by_method.items()}
     saved = {method: mistakes[BASE] - wrong for method, wrong in mistakes.items() if method != BASE}
     sunk = [
         f" {m} leaves the picture and ends at {saved[m][-1]:,}."
-        for m in tracked
+        for m in rivals
         if saved[m].min() < figures.lower_edge(saved)
     ]
-    most = max(tracked, key=lambda method: int(saved[method][-1]))
+    most = max(rivals, key=lambda method: int(saved[method][-1]))
     mix = figures.mix_figure(
         by_method[BASE].q[:, MOVING],
         tracked,

@@ -20,6 +20,11 @@ class Column(NamedTuple):
     key: str
     show: Callable[[Any], str]
 
+    def cell(self, row: Row) -> str:
+        """What a row shows in this column; a dash for what it has not."""
+        value = row[self.key]
+        return "-" if value is None else self.show(value)
+
 
 COLUMNS = (
     Column("method", "method", str),
@@ -53,7 +58,7 @@ def to_rich(rows: Sequence[Row], columns: Sequence[Column], *, group: str, mark:
     for name, section in itertools.groupby(rows, key=lambda row: row[group]):
         table.add_row(Text(name, "bold"))
         for row in section:
-            first, *others = (column.show(row[column.key]) for column in columns)
+            first, *others = (column.cell(row) for column in columns)
             # As text, because square brackets in a name would be taken for markup.
             cells = (f"  {first}", *others, mark if row[mark] else "")
             table.add_row(*(Text(cell, "bold green" if row[mark] else "") for cell in cells))
@@ -66,7 +71,7 @@ def to_html(rows: Sequence[Row], columns: Sequence[Column], *, caption: str, mar
     head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in columns)
     lines = []
     for row in rows:
-        first, *others = (escape(column.show(row[column.key])) for column in columns)
+        first, *others = (escape(column.cell(row)) for column in columns)
         first = re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", first)  # a narrow screen may break LongNames
         tag = f" <em>{escape(mark)}</em>" if row[mark] else ""
         cells = "".join(f"<td>{cell}</td>" for cell in others)
