@@ -168,7 +168,9 @@ def test_what_a_method_has_not_is_none(demo):
     rows = {(row["shift"], row["method"]): row for row in bench.rows(demo)}
     for key in ("mse", "mse_to_frequencies", "dynamic_regret"):
         assert rows["Square", "UOGD"][key] is None
-        assert rows["Square", "RetrainLastLayer"][key] > 0
+        assert rows["Square", "ROGD"][key] > 0
+    assert rows["Square", "RetrainLastLayer"]["mse"] > 0
+    assert rows["Square", "RetrainLastLayer"]["dynamic_regret"] is None
     assert rows["Square", OPTIMAL]["error"] <= rows["Square", BASE]["error"]
 
 

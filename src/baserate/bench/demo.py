@@ -199,17 +199,14 @@ def run(
         kind: str = getattr(adapter, "input_kind", "proba")
         with threadpool_limits(1):  # the same bits on any machine, and no waiting for threads over small matrices
             evaluation = evaluate(adapter.fit(holdout[kind], problem.holdout_y), batches)
-        cells.append(Cell(shift_name, method, evaluation, _regret(evaluation.prior, path, problem)))
+        # A method that changes the layer plays something else than a re-weighting to its class mix.
+        regret = _regret(evaluation.prior, path, problem) if kind == "proba" else float("nan")
+        cells.append(Cell(shift_name, method, evaluation, regret))
     return Demo(n_rounds, batch_size, seed, problem, cells)
 
 
 def _regret(priors: FloatArray, path: FloatArray, problem: Problem) -> float:
-    """Regret of re-weighting to `priors` against re-weighting to the truth, over the whole pool.
-
-    NaN for a method that does not re-weight.
-    """
-    if np.isnan(priors).any():
-        return float("nan")
+    """Regret of re-weighting to `priors` against re-weighting to the truth, over the whole pool."""
     source = np.bincount(problem.holdout_y) / len(problem.holdout_y)
     played, best = (reweighting_losses(q, problem.pool_proba, problem.pool_y, source) for q in (priors, path))
     return float(dynamic_regret(played, best, path)[-1])

@@ -114,7 +114,8 @@ label, and corrects its predictions to the class mix that it believes in.</p>
 <p>A <em>sighting</em> is what the unlabelled images of one round say about the class mix (BBSE); it is noisy, and the
 methods differ in what they make of it. Most average it and re-weight the probabilities; ROGD moves the weights
 themselves, and UOGD, ATLAS and RetrainLastLayer change the last layer of the model, which is more work and asks for
-more labelled samples. UOGD and ATLAS believe in no class mix, so that three columns have nothing to say of them.</p>
+more labelled samples: what they play is no re-weighting, so that they have no dynamic regret here, and UOGD and ATLAS
+have no class mix either.</p>
 <dl>{_definitions({method: describe(method) for method in methods})}</dl>
 </main>
 <footer>
