@@ -11,7 +11,10 @@ ROLES = ("trackers", "marginals", "calibrators", "adapters", "shifts", "models")
 
 def modules():
     """The modules that export public names."""
-    return [baserate, *(importlib.import_module(f"baserate.{name}") for name in (*ROLES, "metrics", "datasets", "integrations"))]
+    return [
+        baserate,
+        *(importlib.import_module(f"baserate.{name}") for name in (*ROLES, "metrics", "datasets", "integrations")),
+    ]
 
 
 def classes():
