@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from baserate import checks
-from baserate.adapters import Base, RegressAndReweight
+from baserate.adapters import UOGD, Base, RegressAndReweight
 from baserate.marginals import BBSE
 from baserate.shifts import Constant
 from baserate.state import Component
@@ -188,7 +188,43 @@ class Unseeded(Constant):
         return np.random.default_rng().dirichlet(np.ones(n_classes), size=n_rounds)
 
 
+class KeepsTheHoldout(UOGD):
+    def fit(self, X, y):
+        super().fit(X, y)
+        self._features = np.asarray(X)
+        return self
+
+
+class SharesWhatItIsGiven(RegressAndReweight):
+    def set_state(self, state):
+        self.__dict__.update(state)
+        return self
+
+
+class AnotherPrior(RegressAndReweight):
+    def step(self, proba, y=None):
+        step = super().step(proba, y)
+        return step._replace(prior=self.prior_)
+
+
+class EmptyMoves(UOGD):
+    def _advance(self, features, labels):
+        super()._advance(features, labels)
+        self._heads = self._heads + 1e-3
+
+
+class AcceptsNaNFeatures(UOGD):
+    def _check_batch(self, X):
+        return np.nan_to_num(np.asarray(X, dtype=np.float64).reshape(-1, K))
+
+
+LAYER = [[2.0, 0.0, -1.0], [0.0, 2.0, 0.0], [-1.0, 0.0, 2.0]]
 SABOTEURS = [
+    (KeepsTheHoldout(LAYER), checks.check_no_aliases),
+    (SharesWhatItIsGiven(), checks.check_states_are_not_shared),
+    (AnotherPrior(), checks.check_step),
+    (EmptyMoves(LAYER), checks.check_empty_batch),
+    (AcceptsNaNFeatures(LAYER), checks.check_bad_input),
     (WrongShape(K), checks.check_output),
     (NotFinite(K), checks.check_output),
     (Unnormalised(), checks.check_output),

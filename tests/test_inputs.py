@@ -70,7 +70,7 @@ METHODS = [
     pytest.param(example, name, arguments, id=f"{label}.{name}")
     for label, example in exported.examples().items()
     for name, arguments in public_methods(example)
-    if set(arguments) & {"proba", "z", "q", "birth", "y"}
+    if set(arguments) & {"proba", "X", "z", "q", "birth", "y"}
 ]
 
 
@@ -87,7 +87,7 @@ def _call(example, name, arguments, forms):
 def test_every_form_of_numbers_works(example, name, arguments, form):
     convert, tolerance = FORMS[form]
     plain, expected = _call(example, name, arguments, {})
-    other, got = _call(example, name, arguments, dict.fromkeys({"proba", "z", "q", "birth"}, convert))
+    other, got = _call(example, name, arguments, dict.fromkeys({"proba", "X", "z", "q", "birth"}, convert))
     np.testing.assert_allclose(got, expected, rtol=0, atol=max(tolerance * 30, 0))
     if tolerance == 0:
         assert dumps(other) == dumps(plain)

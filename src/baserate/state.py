@@ -6,6 +6,7 @@ registered by being defined. A file is a zip archive with `manifest.json` and on
 """
 
 import contextlib
+import copy
 import importlib
 import io
 import json
@@ -50,8 +51,8 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         return {name: value for name, value in vars(self).items() if name not in params}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Put a state of `get_state` back."""
-        self.__dict__.update(state)
+        """Put a state of `get_state` back; a copy, so that two objects never move each other."""
+        self.__dict__.update(copy.deepcopy(state))
         return self
 
     @classmethod

@@ -58,7 +58,7 @@ def _as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples
         value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # torch refuses with the last
         raise ValueError(
             f"{name} is not a rectangular array of numbers ({error}); give every row the same length."
         ) from error
@@ -209,6 +209,8 @@ def check_features(X: ArrayLike, n_features: int, name: str = "X") -> FloatArray
 
 def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
     """Check the weights (k, d) of a last linear layer; its intercepts, if there are any, become one more column."""
+    if hasattr(coef, "coef"):
+        raise TypeError("coef is a whole layer; give its parts, weights first: (layer.coef, layer.intercept, ...).")
     if hasattr(coef, "fit") or hasattr(coef, "predict_proba"):
         raise TypeError(
             f"coef is {type(coef).__name__}; give the weights of a model's last linear layer, which "
@@ -222,7 +224,12 @@ def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
             f"coef has shape {weights.shape}; expected one row for each of at least 2 classes, and at least 1 feature. "
             "For a binary model give both rows."
         )
-    check_vector(weights.ravel(), weights.size, "coef")
+    bad = _first_wild_entry(weights.ravel())
+    if bad >= 0:
+        raise ValueError(
+            f"coef row {bad // d} holds {weights[bad // d, bad % d]:.6g} in column {bad % d}; give finite numbers "
+            f"below {_HUGE:g} in size."
+        )
     if intercept is None:
         return weights.copy()
     return np.column_stack([weights, check_vector(intercept, k, "intercept")])

@@ -4,11 +4,13 @@ import naive_layers as naive
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.adapters._last_layer import risk_and_gradient
-from baserate.marginals import BBSE
+from baserate.marginals import BBSE, MLLS
+from baserate.models import LastLayer
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
 
 RNG = np.random.default_rng(5)
@@ -259,7 +261,7 @@ def test_a_model_in_the_place_of_weights_is_explained():
     [
         ({"coef": W[:1]}, "coef has shape"),
         ({"coef": W[0]}, "coef has shape"),
-        ({"coef": np.where(W > 0, np.nan, W)}, "coef holds"),
+        ({"coef": np.where(W > 0, np.nan, W)}, "coef row"),
         ({"coef": W, "intercept": B[:2]}, "intercept has 2"),
         ({"coef": W, "intercept": [0, np.inf, 0]}, "intercept holds"),
         ({"coef": W[:, :2]}, "X has 4 columns; expected 2"),
@@ -281,6 +283,8 @@ def test_a_bad_layer_is_refused(method, params, word):
         (ATLAS(W, step_sizes=[0.1, -0.1]), "step_sizes"),
         (ATLAS(W, step_sizes=[[0.1]]), "step_sizes"),
         (ATLAS(W, meta_rate=-1.0), "meta_rate"),
+        (ATLAS(W, meta_rate=np.inf), "meta_rate"),
+        (ATLAS(W, step_sizes=[0.1, np.nan]), "step_sizes"),
         (RetrainLastLayer(W, epochs=0), "epochs"),
         (RetrainLastLayer(W, step_size=-1.0), "step_size"),
         (RetrainLastLayer(W, momentum=2.0), "momentum"),
@@ -306,3 +310,159 @@ def test_a_refused_refit_changes_nothing():
         with pytest.raises(ValueError, match=r"X|y"):
             adapter.fit(*bad)
         np.testing.assert_array_equal(adapter.predict_proba(X), before)
+
+
+def test_default_retraining_is_nesterovs_descent():
+    """A step of one over the curvature of the re-weighted loss, from a point that looks ahead."""
+    adapter = RetrainLastLayer(W, None, FollowTheHistory(K), epochs=7).fit(X, Y)
+    adapter.update(batches(1)[0])
+    q = adapter.prior_
+    bound = sum(q[c] * np.linalg.norm(X[c == Y], 2) ** 2 / len(X[c == Y]) / 2 for c in range(K))
+    head = before = np.zeros((K, D))
+    for t in range(1, 8):
+        ahead = head + (t - 2) / (t + 1) * (head - before)
+        head, before = ahead - naive.risk_gradient(ahead, q, X, Y) / bound, head
+    np.testing.assert_allclose(adapter.head_[0], head, atol=1e-10)
+
+
+def test_retraining_with_more_features_than_samples():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(K), 5)
+    wide = np.column_stack([CENTRES[y], rng.standard_normal((15, 60))])
+    start = np.column_stack([W, np.zeros((K, 60))])
+    adapter = RetrainLastLayer(start, epochs=5).fit(wide, y)
+    expected = [np.linalg.norm(wide[c == y], 2) ** 2 / 10 for c in range(K)]
+    np.testing.assert_allclose(adapter._curvatures, expected)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0])
+def test_retraining_with_a_class_without_features(scale):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(K), 20)
+    x = (CENTRES[y] + rng.standard_normal((60, D))) * (y > 0)[:, np.newaxis]
+    adapter = RetrainLastLayer(W / scale).fit(scale * x, y)
+    adapter.update(scale * x[20:30])
+    assert adapter.predict_proba(scale * x[20:40])[:, 1].mean() > 0.6
+
+
+def test_retraining_uses_the_estimator_it_is_given():
+    plain, other = (RetrainLastLayer(W, marginals=m, epochs=1).fit(X, Y) for m in (None, MLLS()))
+    assert isinstance(plain.marginals_, BBSE)
+    assert isinstance(other.marginals_, MLLS)
+    for adapter in (plain, other):
+        adapter.update(batches(1)[0])
+    assert not np.allclose(plain.prior_, other.prior_)
+
+
+@pytest.mark.parametrize("method", [UOGD, ATLAS, RetrainLastLayer])
+def test_features_that_are_all_zero_move_nothing(method):
+    adapter = method(W, marginals=MLLS()).fit(np.zeros((6, D)), [0, 1, 2, 0, 1, 2])
+    adapter.update(np.zeros((2, D)))
+    assert np.isfinite(adapter.head_[0]).all()
+    np.testing.assert_allclose(adapter.predict_proba(np.zeros((1, D))), 1 / 3)
+
+
+def test_atlas_with_an_estimator_that_has_no_confusion_matrix():
+    without, told = ATLAS(W, marginals=MLLS(), horizon=64).fit(X, Y), ATLAS(W, horizon=64).fit(X, Y)
+    np.testing.assert_allclose(without._step_sizes() * told.marginals_.sigma_min_, told._step_sizes())
+
+
+def test_atlas_never_loses_its_weights():
+    """Risks so large that all weights would vanish, or be infinite, after a few rounds."""
+    adapter = ATLAS(W, step_sizes=[0.1, 50.0], meta_rate=1e6).fit(X, Y)
+    for batch in batches(20):
+        adapter.update(batch)
+    assert adapter.weights_.sum() == pytest.approx(1.0)
+    assert np.isfinite(adapter._log_weights).all() or adapter.weights_.max() == 1.0
+
+
+def test_what_head_gives_belongs_to_the_caller():
+    adapter = UOGD(W, B).fit(X, Y)
+    before = adapter.predict_proba(X)
+    for part in adapter.head_:
+        part[...] = 7.0
+    np.testing.assert_array_equal(adapter.predict_proba(X), before)
+    given = W.copy()
+    adapter = UOGD(given).fit(X, Y)
+    before = adapter.predict_proba(X)
+    given[...] = 0.0
+    np.testing.assert_array_equal(adapter.predict_proba(X), before)
+
+
+def test_labels_may_be_known_of_some_samples_only():
+    """One batch of which half is labelled: counted and estimated, by their numbers."""
+    batch = batches(1)[0]
+    adapter = UOGD(W, step_size=0.4, radius=100.0).fit(X, Y)
+    adapter.update(batch, [2, -1, 2, -1, np.nan, 0])
+    unknown = np.array([naive.softmax(W @ x) for x in batch[[1, 3, 4]]])
+    q = (np.array([1.0, 0.0, 2.0]) + 3 * adapter.marginals_.estimate(unknown)) / 6
+    np.testing.assert_allclose(adapter.head_[0], W - 0.4 * naive.risk_gradient(W, q, X, Y), atol=1e-12)
+
+
+def test_a_round_without_samples_counts():
+    adapter = UOGD(W).fit(X, Y)
+    adapter.update(np.empty((0, D)))
+    adapter.update(X[:2])
+    assert adapter.rounds_ == 2
+
+
+def test_parameters_take_effect_with_the_next_fit():
+    adapter = UOGD(W, B).fit(X, Y)
+    before = adapter.predict_proba(X)
+    adapter.set_params(intercept=None, coef=W[:, :2])
+    np.testing.assert_array_equal(adapter.predict_proba(X), before)
+    with pytest.raises(ValueError, match="X has 4 columns; expected 2"):
+        adapter.fit(X, Y)
+
+
+def test_a_class_missing_from_the_holdout_of_an_estimator_that_would_not_mind():
+    with pytest.raises(ValueError, match="y has no sample of class 1"):
+        UOGD(W, marginals=MLLS()).fit(X[Y != 1], Y[Y != 1])
+
+
+@pytest.mark.parametrize("method", [ATLAS, RetrainLastLayer])
+def test_what_is_not_fitted_says_so(method):
+    name = "weights_" if method is ATLAS else "tracker_"
+    with pytest.raises(NotFittedError, match="call fit"):
+        getattr(method(W), name)
+
+
+def test_a_radius_that_was_rounded_is_fine():
+    UOGD(W, radius=np.nextafter(np.linalg.norm(W), 0.0)).fit(X, Y)
+
+
+def test_a_whole_layer_in_the_place_of_weights_is_explained():
+    layer = LastLayer(lambda X: X, W, B)
+    with pytest.raises(TypeError, match=r"\(layer.coef, layer.intercept"):
+        UOGD(layer).fit(X, Y)
+    with pytest.raises(ValueError, match="coef row 2 holds nan in column 3"):
+        UOGD(np.where(np.arange(12).reshape(3, 4) == 11, np.nan, W)).fit(X, Y)
+    with pytest.raises(ValueError, match=r"X row 3 holds 1e\+10 in column 1"):
+        UOGD(W).fit(np.where((np.arange(len(X)) == 3)[:, None] & (np.arange(D) == 1), 1e10, X), Y)
+    with pytest.raises(ValueError, match="at least 1 feature"):
+        UOGD(np.empty((3, 0))).fit(np.empty((43, 0)), Y)
+
+
+@pytest.mark.parametrize(
+    ("method", "nonsense"),
+    [
+        (UOGD, {"_heads": np.zeros((5, K, D))}),
+        (UOGD, {"_heads": np.full((1, K, D), np.nan)}),
+        (UOGD, {"_heads": np.zeros((1, K, D + 1))}),
+        (UOGD, {"_features": X[:, :2]}),
+        (UOGD, {"_labels": Y[:-1]}),
+        (UOGD, {"_sizes": np.array([1, 1, 1])}),
+        (UOGD, {"_n_features": 2}),
+        (ATLAS, {"_log_weights": np.zeros(2)}),
+        (ATLAS, {"_heads": np.zeros((9, K, D)), "_log_weights": np.zeros(9)}),
+        (ATLAS, {"_log_weights": np.full(6, np.nan)}),
+        (RetrainLastLayer, {"_watch": 5}),
+        (RetrainLastLayer, {"_trained": np.zeros((K, 2))}),
+        (RetrainLastLayer, {"_curvatures": np.zeros(2)}),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(method, nonsense):
+    state = method(W).fit(X, Y).get_state()
+    method(W).set_state(state)
+    with pytest.raises(ValueError, match=r"holds|does not fit"):
+        method(W).set_state({**state, **nonsense})

@@ -6,7 +6,7 @@ from naive_layers import reweighting_loss, simplex_projection
 
 from baserate.adapters import ROGD
 from baserate.adapters.rogd import class_gradients, class_slopes
-from baserate.marginals import BBSE
+from baserate.marginals import BBSE, MLLS
 
 RNG = np.random.default_rng(3)
 Y = np.concatenate([np.arange(4), RNG.choice(4, p=[0.4, 0.3, 0.2, 0.1], size=60)])
@@ -59,32 +59,83 @@ def test_the_step_size_follows_the_horizon_and_the_longest_gradient():
 
 
 def test_a_long_gradient_is_shortened():
-    start = ROGD(calibrator=None, step_size=1.0, lipschitz=0.01).fit(PROBA, Y)
+    start = ROGD(calibrator=None, step_size=1.0, lipschitz=0.01, source_prior=SOURCE).fit(PROBA, Y)
     before = start.prior_
     start.update(PROBA[Y == 3])
-    assert np.linalg.norm(start.prior_ - before) <= 0.01 + 1e-12
+    moved = start.prior_ - before
+    gradient = differences(before, start.marginals_.estimate(PROBA[Y == 3]))
+    assert np.linalg.norm(gradient) > 0.1
+    expected = simplex_projection(before - 0.01 * gradient / np.linalg.norm(gradient))
+    np.testing.assert_allclose(moved, expected - before, atol=1e-8)
 
 
-def test_the_longest_gradient_is_over_uniform_and_random_priors():
-    """By differences of the loss between shares a hundredth below (but not below zero) and above."""
+def slopes(p, q, width=0.01):
+    """By differences of the loss between shares a hundredth below and above."""
+    found = []
+    for c in range(4):
+        step = width * np.eye(4)[c]
+        losses = [reweighting_loss(v, q, PROBA, Y, SOURCE) for v in (p + step, p - step)]
+        found.append((losses[0] - losses[1]) / (2 * width))
+    return np.array(found)
 
-    def slopes(p, q):
-        found = []
-        for c in range(4):
-            low, high = p.copy(), p.copy()
-            low[c], high[c] = max(p[c] - 0.01, 0.0), p[c] + 0.01
-            losses = [reweighting_loss(v, q, PROBA, Y, SOURCE) for v in (high, low)]
-            found.append((losses[0] - losses[1]) / (high[c] - low[c]))
-        return np.array(found)
 
+def test_the_longest_gradient_is_over_priors_that_rule_out_no_class():
     adapter = ROGD(calibrator=None, source_prior=SOURCE, rng=7).fit(PROBA, Y)
-    priors = [np.full(4, 0.25), *np.random.default_rng(7).dirichlet(np.ones(4), 100)]
-    assert min(p.min() for p in priors) < 0.01
+    drawn = np.random.default_rng(7).dirichlet(np.ones(4), 100)
+    priors = [np.full(4, 0.25), *drawn[drawn.min(axis=1) >= 0.01]]
+    assert 50 < len(priors) < 101
     longest = max(np.linalg.norm(slopes(p, q)) for p in priors for q in np.eye(4))
     assert adapter.lipschitz_ == pytest.approx(longest, rel=1e-9)
     assert ROGD(calibrator=None, source_prior=SOURCE, rng=8).fit(PROBA, Y).lipschitz_ != adapter.lipschitz_
     for p in priors[:20]:
         np.testing.assert_allclose(class_slopes(p, PROBA[ORDER] / SOURCE, SIZES)[2], slopes(p, np.eye(4)[2]))
+
+
+def test_differences_are_narrower_where_shares_are_small():
+    p = np.array([0.004, 0.496, 0.25, 0.25])
+    found = class_slopes(p, PROBA[ORDER] / SOURCE, SIZES)[1]
+    np.testing.assert_allclose(found, slopes(p, np.eye(4)[1], 0.004), rtol=1e-9)
+
+
+def test_a_perfect_model_has_nothing_to_gain():
+    """Re-weighting cannot make it wrong, not even where the prior rules out the class that it is sure of."""
+    for k in (3, 150):
+        adapter = ROGD(None, None).fit(np.eye(k), np.arange(k))
+        assert adapter.lipschitz_ == pytest.approx(0.0, abs=1e-9)
+        adapter.update(np.eye(k)[:2])
+        np.testing.assert_allclose(adapter.prior_, 1 / k)
+
+
+def test_the_estimator_is_told_the_source_prior():
+    told = ROGD(MLLS(), None, step_size=0.2, source_prior=SOURCE).fit(PROBA, Y)
+    expected = MLLS()
+    expected.bind(source_prior=SOURCE)
+    expected.fit(PROBA, Y)
+    np.testing.assert_array_equal(told.marginals_.estimate(PROBA[:9]), expected.estimate(PROBA[:9]))
+    assert not np.allclose(MLLS().fit(PROBA, Y).estimate(PROBA[:9]), expected.estimate(PROBA[:9]))
+
+
+def test_a_class_missing_from_the_holdout():
+    keep = Y != 2
+    with pytest.raises(ValueError, match="y has no sample of class 2"):
+        ROGD(MLLS(), None, source_prior=SOURCE).fit(PROBA[keep], Y[keep])
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"_prior": np.ones(3)},
+        {"_sizes": np.ones(4)},
+        {"_ratios": np.ones((3, 4))},
+        {"lipschitz_": "x"},
+        {"_calibration_offsets": np.zeros(1)},
+        {"source_prior_": np.full((4, 1), 0.25)},
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(nonsense):
+    state = ROGD(calibrator=None).fit(PROBA, Y).get_state()
+    with pytest.raises(ValueError, match=r"holds|does not fit"):
+        ROGD(calibrator=None).set_state({**state, **nonsense})
 
 
 def test_it_moves_towards_what_it_sees():

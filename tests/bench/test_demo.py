@@ -140,6 +140,7 @@ def test_every_method_is_there(problem):
     exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
     assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
     assert set(rivals(problem)) == exported | set(bench.trackers(10))
+    assert rivals(problem)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
 
 
 def test_methods_that_move_the_last_layer_see_features(demo, problem):
@@ -191,8 +192,8 @@ def test_the_conclusion_is_computed():
     )
     assert text == (
         "Left alone, the model is wrong on 15.0 % of all samples; Good, the best of 3 methods, brings that to 6.0 % "
-        "without seeing one label, and being told the true class mix gives 1.5 %. Tracking badly is worse than not "
-        "tracking: Bad is wrong on 25.0 %."
+        "without seeing one label, and being told the true class mix gives 1.5 %. Adapting badly is worse than not "
+        "adapting: Bad is wrong on 25.0 %."
     )
 
 

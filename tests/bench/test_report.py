@@ -9,6 +9,7 @@ import pytest
 
 from baserate import __version__, bench
 from baserate.bench import figures, report
+from baserate.bench.demo import MOVING
 from baserate.bench.tables import COLUMNS, Column, to_html, to_rich
 
 
@@ -201,3 +202,13 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "baserate.bench.figures")
     with pytest.raises(ModuleNotFoundError, match=r'pip install "baserate\[plot\]"'):
         importlib.import_module("baserate.bench.figures")
+
+
+def test_the_figure_is_of_the_class_that_moves(demo, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures, "mix_figure", lambda truth, tracked, *_, **__: drawn.append((truth, tracked)) or "")
+    report.render(demo)
+    (first,) = (cell for cell in demo.cells if (cell.shift, cell.method) == ("Monotone", "Arrows"))
+    np.testing.assert_array_equal(drawn[0][0], first.evaluation.q[:, MOVING])
+    np.testing.assert_array_equal(drawn[0][1]["Arrows"], first.evaluation.prior[:, MOVING])
+    assert not {"UOGD", "ATLAS", "Base", "Oracle", "OptimalFixed"} & set(drawn[0][1])

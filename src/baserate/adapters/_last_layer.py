@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from baserate.adapters._sightings import new_marginals
-from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Step
+from baserate.protocols import FloatArray, IntArray, Step
 from baserate.state import Component, check_array
 from baserate.validation import check_all_classes_present, check_features, check_fitted, check_head, check_labels
 
@@ -29,7 +28,6 @@ class LastLayerAdapter(Component):
 
     coef: ArrayLike
     intercept: ArrayLike | None
-    marginals: MarginalEstimator | None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from the holdout.
@@ -43,28 +41,24 @@ class LastLayerAdapter(Component):
         """
         head = check_head(self.coef, self.intercept)
         self._check_parameters(head)
-        marginals = new_marginals(self.marginals)
-        features = self._with_ones(check_features(X, np.shape(self.coef)[1]))
+        d = np.shape(self.coef)[1]
+        features = _with_ones(check_features(X, d).copy(), head.shape[1] > d)
         labels = check_labels(y, len(features), len(head))
         check_all_classes_present(labels, len(head))
-        sizes = np.bincount(labels, minlength=len(head))
-        proba = head_proba(features, head)
-        if hasattr(marginals, "bind"):
-            marginals.bind(source_prior=sizes / len(labels))
-        marginals.fit(proba, labels)
-        self._prepare(head, features, labels, proba, marginals)
-        self.source_head_, self.marginals_ = head, marginals
-        self._features, self._labels, self._sizes = features, labels, sizes
+        learned = self._learn(head, features, labels, head_proba(features, head))
+        self.source_head_, self._n_features = head, d
+        self._features, self._labels, self._sizes = features, labels, np.bincount(labels)
+        self.__dict__.update(learned)
         self._start()
         return self
 
     def _check_parameters(self, head: FloatArray) -> None:
         """Check what the constructor was given, once the head is known."""
+        raise NotImplementedError
 
-    def _prepare(
-        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
-    ) -> None:
-        """Learn what else a subclass needs from the holdout; may refuse, and then nothing has changed."""
+    def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
+        """What else a subclass learns from the holdout, as attributes to set; may refuse."""
+        raise NotImplementedError
 
     def _start(self) -> None:
         """Begin a new stream."""
@@ -85,8 +79,7 @@ class LastLayerAdapter(Component):
     def head_(self) -> tuple[FloatArray, FloatArray]:
         """The weights (k, d) and intercepts (k,) that predict now."""
         check_fitted(self, "source_head_")
-        d = np.shape(self.coef)[1]
-        head = self._head()
+        head, d = self._head(), self._n_features
         return head[:, :d].copy(), head[:, d].copy() if head.shape[1] > d else np.zeros(len(head))
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -116,13 +109,10 @@ class LastLayerAdapter(Component):
 
     def _check_batch(self, X: ArrayLike) -> FloatArray:
         check_fitted(self, "source_head_")
-        return self._with_ones(check_features(X, np.shape(self.coef)[1]))
+        return _with_ones(check_features(X, self._n_features), self.source_head_.shape[1] > self._n_features)
 
     def _check_batch_labels(self, y: ArrayLike | None, features: FloatArray) -> IntArray | None:
         return None if y is None else check_labels(y, len(features), len(self.source_head_), missing=True)
-
-    def _with_ones(self, features: FloatArray) -> FloatArray:
-        return features if self.intercept is None else np.column_stack([features, np.ones(len(features))])
 
     def _advance(self, features: FloatArray, labels: IntArray | None) -> None:
         if len(features) > 0:
@@ -148,13 +138,19 @@ class LastLayerAdapter(Component):
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if hasattr(self, "source_head_"):
-            head = check_head(self.coef, self.intercept)
-            check_array(self.source_head_, "source_head_", head)
-            check_array(self._features, "_features", np.empty((len(self._labels), head.shape[1])))
-            check_array(self._sizes, "_sizes", np.empty(len(head), dtype=np.int64))
-            if not np.array_equal(np.bincount(self._labels, minlength=len(head)), self._sizes):
-                raise ValueError("the state does not fit together: _sizes does not count _labels.")
+            k, d = np.shape(self.source_head_)
+            check_array(self.source_head_, "source_head_", np.empty((k, d)))
+            check_array(self._labels, "_labels", np.empty(len(self._labels), dtype=np.int64))
+            check_array(self._features, "_features", np.empty((len(self._labels), d)))
+            check_array(self._sizes, "_sizes", np.empty(k, dtype=np.int64))
+            fits = np.array_equal(np.bincount(self._labels, minlength=k), self._sizes) and (self._sizes > 0).all()
+            if self._n_features not in (d - 1, d) or not fits:
+                raise ValueError("the state does not fit together: layer, features and labels are of different sizes.")
         return self
+
+
+def _with_ones(features: FloatArray, intercept: bool) -> FloatArray:
+    return np.column_stack([features, np.ones(len(features))]) if intercept else features
 
 
 def head_proba(features: FloatArray, head: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 from baserate.calibrators import AutoCalibrator
 from baserate.protocols import Calibrator, FloatArray, IntArray, Step
 from baserate.simplex import log_ratio, reweight
-from baserate.state import Component
+from baserate.state import Component, check_array
 from baserate.validation import (
     check_all_classes_present,
     check_fitted,
@@ -95,7 +95,7 @@ class ReweightingAdapter(Component):
         shift = log_ratio(np.bincount(labels, minlength=k) / len(labels), source_prior)
         offsets = shift if np.abs(shift).max() > 1e-12 else None
         calibrator.fit(_shifted(holdout, offsets), labels)
-        return Holdout(calibrator, offsets, source_prior, _calibrate(calibrator, offsets, holdout), labels)
+        return Holdout(calibrator, offsets, source_prior, calibrated(calibrator, offsets, holdout), labels)
 
     def _new_calibrator(self, *, labeled: bool) -> Any:
         """An unfitted calibrator as asked for; without labels, none by default."""
@@ -182,15 +182,22 @@ class ReweightingAdapter(Component):
 
     def calibrate(self, rows: FloatArray) -> FloatArray:
         """Calibrate a batch that is checked."""
-        if self.calibrator_ is None:
-            return rows
-        return _calibrate(self.calibrator_, self._calibration_offsets, rows)
+        return calibrated(self.calibrator_, self._calibration_offsets, rows)
 
     def _check_labels(self, y: ArrayLike | None, proba: FloatArray) -> IntArray | None:
         return None if y is None else check_labels(y, *proba.shape, missing=True)
 
     def _predict(self, proba: FloatArray) -> FloatArray:
         return reweight(proba, self.log_offsets()[np.newaxis], np.array([0, len(proba)]))
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            like = np.empty(np.size(self.source_prior_))
+            check_array(self.source_prior_, "source_prior_", like)
+            if self._calibration_offsets is not None:
+                check_array(self._calibration_offsets, "_calibration_offsets", like)
+        return self
 
     def _flags(self) -> dict[str, bool]:
         return {}
@@ -202,15 +209,17 @@ class ReweightingAdapter(Component):
         raise NotImplementedError
 
 
-def _calibrate(calibrator: Calibrator, offsets: FloatArray | None, proba: FloatArray) -> FloatArray:
-    """Calibrate probabilities of the source's class mix with a calibrator that knows the holdout's.
+def calibrated(calibrator: Calibrator | None, offsets: FloatArray | None, proba: FloatArray) -> FloatArray:
+    """Calibrate probabilities of the source's class mix with a calibrator, if there is one, that knows the holdout's.
 
     Where a person gave another source prior than the holdout's mix, `offsets` lead from the one to the other: the
     probabilities are shifted to the holdout's mix, calibrated there, and shifted back. Otherwise a calibrator that has
     biases would take the difference of the two for a fault of the model.
     """
-    calibrated = check_proba(calibrator.transform(_shifted(proba, offsets)), proba.shape[1], "the calibrator's output")
-    return _shifted(calibrated, None if offsets is None else -offsets)
+    if calibrator is None:
+        return proba
+    honest = check_proba(calibrator.transform(_shifted(proba, offsets)), proba.shape[1], "the calibrator's output")
+    return _shifted(honest, None if offsets is None else -offsets)
 
 
 def _shifted(proba: FloatArray, offsets: FloatArray | None) -> FloatArray:

@@ -19,6 +19,16 @@ def new_marginals(marginals: MarginalEstimator | None) -> Any:
     return clone(marginals, safe=False)
 
 
+def fit_marginals(
+    marginals: Any, source_prior: FloatArray, proba: FloatArray | None, labels: IntArray | None
+) -> MarginalEstimator:
+    """Tell an estimator the source prior, if it wants to know, and fit it on the holdout, if there is one."""
+    if hasattr(marginals, "bind"):
+        marginals.bind(source_prior=source_prior)
+    fitted: MarginalEstimator = marginals if proba is None else marginals.fit(proba, labels)
+    return fitted
+
+
 def sightings(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
     """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
 

@@ -11,7 +11,7 @@ from baserate.adapters.uogd import UOGD
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
 from baserate.state import check_array
-from baserate.validation import check_real, check_vector
+from baserate.validation import check_fitted, check_real
 
 
 class ATLAS(UOGD):
@@ -59,8 +59,6 @@ class ATLAS(UOGD):
     Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
     """
 
-    step_size = None  # it has many
-
     def __init__(
         self,
         coef: ArrayLike,
@@ -81,20 +79,20 @@ class ATLAS(UOGD):
         self.horizon = horizon
 
     def _check_parameters(self, head: FloatArray) -> None:
-        super()._check_parameters(head)
+        self._check_ball(head)
         if self.meta_rate is not None:
-            check_real(self.meta_rate, "meta_rate", 0.0, np.inf)
+            check_real(self.meta_rate, "meta_rate", 0.0, 1e9)
         if self.step_sizes is not None:
             if np.ndim(self.step_sizes) != 1 or np.size(self.step_sizes) == 0:
                 raise ValueError("step_sizes is not a list of at least one number; give one step size per copy.")
-            if (check_vector(self.step_sizes, np.size(self.step_sizes), "step_sizes") <= 0).any():
-                raise ValueError("step_sizes holds a number that is not positive; give positive step sizes.")
+            sizes = np.asarray(self.step_sizes, dtype=np.float64)
+            if not (np.isfinite(sizes) & (sizes > 0)).all():
+                raise ValueError(f"step_sizes is {self.step_sizes!r}; give positive, finite numbers.")
 
-    def _prepare(
-        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
-    ) -> None:
-        super()._prepare(head, features, labels, proba, marginals)
-        self._sigma = float(getattr(marginals, "sigma_min_", 1.0))
+    def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
+        learned = super()._learn(head, features, labels, proba)
+        sigma = getattr(learned["marginals_"], "sigma_min_", None)
+        return {**learned, "_sigma": 1.0 if sigma is None else float(sigma)}
 
     def _start(self) -> None:
         super()._start()
@@ -107,13 +105,12 @@ class ATLAS(UOGD):
         if self.step_sizes is not None:
             return np.asarray(self.step_sizes, dtype=np.float64)
         horizon, k = self._horizon(), len(self.source_head_)
-        m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
-        smallest = 2.0 * self._radius * self._sigma / (2.0 * self._gradient_bound * np.sqrt(k * horizon))
-        return np.asarray(smallest * 2.0 ** np.arange(m))
+        return doubling_steps(2.0 * self._radius * self._sigma / (2.0 * self._gradient_bound), k, horizon)
 
     @property
     def weights_(self) -> FloatArray:
         """(m,) the share of each copy."""
+        check_fitted(self, "source_head_")
         weights: FloatArray = np.exp(self._log_weights - self._log_weights.max())
         weights /= weights.sum()
         return weights
@@ -143,6 +140,8 @@ class ATLAS(UOGD):
         super().set_state(state)
         if hasattr(self, "source_head_"):
             check_array(self._log_weights, "_log_weights", np.empty(len(self._heads)))
+            if np.isnan(self._log_weights).any():
+                raise ValueError("the state does not fit together: _log_weights holds NaN.")
         return self
 
     @classmethod
@@ -152,3 +151,9 @@ class ATLAS(UOGD):
             cls(coef, [0.1, 0.0, -0.1]),
             cls(coef, marginals=BBSE(clip=False), step_sizes=[0.1, 0.5], meta_rate=1.0, radius=20.0),
         ]
+
+
+def doubling_steps(scale: float, n_classes: int, horizon: int) -> FloatArray:
+    """ATLAS's step sizes: 1 + ceil(log2(1 + 2 T) / 2) of them, each twice the one before, from scale / sqrt(k T)."""
+    m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
+    return np.asarray(scale / np.sqrt(n_classes * horizon) * 2.0 ** np.arange(m))

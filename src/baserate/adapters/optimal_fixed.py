@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._reweighting import ReweightingAdapter, calibrated
 from baserate.protocols import Batch, Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
+from baserate.state import check_array
 from baserate.validation import check_labels, check_path, check_proba
 
 _SWEEPS = 20
@@ -23,7 +24,8 @@ class OptimalFixed(ReweightingAdapter):
     Nobody can play it, because it is chosen with the labels; it is what a method that does not follow the drift is
     measured against. From several starts (the mean of the class mixes, the label frequencies, the source prior and the
     minimum of the log loss, which is a convex problem) each class's weight is moved in turn to where mistakes are
-    fewest, exactly, until no move helps. So it is never worse in hindsight than any of the starts.
+    fewest, exactly, until no move helps. So it is never worse in hindsight than any of the starts. A search tries
+    k moves of O(m log m) each, for m samples and k classes, some times over.
 
     Parameters
     ----------
@@ -83,8 +85,16 @@ class OptimalFixed(ReweightingAdapter):
         starts = [holdout.source_prior, np.bincount(labels, minlength=k) / len(labels)]
         if self.path is not None:
             starts.append(normalise(normalise(check_path(self.path, k, "path")).mean(axis=0)))
+        honest = calibrated(holdout.calibrator, holdout.offsets, stream)
+        prior = best_prior(honest, labels, holdout.source_prior, starts)
         self._keep(holdout)
-        self._prior = best_prior(self.calibrate(stream), labels, holdout.source_prior, starts)
+        self._prior = prior
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            check_array(self._prior, "_prior", np.empty(len(self.source_prior_)))
+        return self
 
     def _current_prior(self) -> FloatArray:
         return self._prior
@@ -143,42 +153,59 @@ def _smallest_log_loss(scores: FloatArray, labels: IntArray) -> FloatArray:
 def _descend(scores: FloatArray, labels: IntArray, offsets: FloatArray) -> FloatArray:
     """Move one offset at a time to where mistakes are fewest, until no move helps."""
     offsets = offsets.copy()
-    fewest = _mistakes(scores + offsets, labels)
+    leaders = _Leaders(scores + offsets)
+    fewest = int((leaders.first != labels).sum())
     for _ in range(_SWEEPS):
         before = fewest
         for c in range(len(offsets)):
-            moved = offsets.copy()
-            moved[c] = _best_offset(scores, labels, offsets, c)
-            mistakes = _mistakes(scores + moved, labels)
+            offset, mistakes = _best_offset(scores[:, c], labels, leaders, c, float(offsets[c]))
             if mistakes < fewest:
-                offsets, fewest = moved, mistakes
+                offsets[c], fewest = offset, mistakes
+                leaders = _Leaders(scores + offsets)
         if fewest == before:
             break
     return offsets
 
 
-def _best_offset(scores: FloatArray, labels: IntArray, offsets: FloatArray, c: int) -> float:
-    """The offset of one class at which mistakes are fewest, all others kept.
+class _Leaders:
+    """The best and the second best class of each sample, so that the best one without class c is at hand for any c."""
+
+    def __init__(self, tilted: FloatArray) -> None:
+        samples = np.arange(len(tilted))
+        self.first = tilted.argmax(axis=1)
+        self._best = tilted[samples, self.first].copy()
+        tilted[samples, self.first] = -np.inf
+        self._second = tilted.argmax(axis=1)
+        self._runner_up = tilted[samples, self._second]
+
+    def without(self, c: int) -> tuple[IntArray, FloatArray]:
+        """The best class other than c of each sample, and its score."""
+        leads = self.first == c
+        return np.where(leads, self._second, self.first), np.where(leads, self._runner_up, self._best)
+
+
+def _best_offset(scores: FloatArray, labels: IntArray, leaders: _Leaders, c: int, present: float) -> tuple[float, int]:
+    """The offset of class c at which mistakes are fewest, all others kept (the nearest of several), and their number.
 
     Sample i is given to class c when the offset exceeds a threshold, the lead of the best other class. The number of
     mistakes changes only there: it falls by one at the thresholds of class c's samples, and rises by one at those of
     the samples that the best other class gets right. So it is found for all offsets by sorting.
     """
-    others = scores + offsets
-    others[:, c] = -np.inf
-    rival = others.argmax(axis=1)
+    rival, best = leaders.without(c)
     with np.errstate(invalid="ignore"):
-        thresholds = others[np.arange(len(labels)), rival] - scores[:, c]
-    change = np.where(labels == c, -1, 0) + np.where(rival == labels, 1, 0)
+        thresholds = best - scores
+    change = np.where(rival == labels, 1, 0) - np.where(labels == c, 1, 0)
+    always = thresholds == -np.inf  # no other class is possible: the sample is given to c at any offset
+    start = int((rival != labels).sum() + change[always].sum())
     counts = np.isfinite(thresholds) & (change != 0)
     if not counts.any():
-        return float(offsets[c])
+        return present, start
     order = np.argsort(thresholds[counts], kind="stable")
     ordered, total = thresholds[counts][order], np.cumsum(change[counts][order])
     # Offsets between two thresholds; before the first, and behind the last.
-    mistakes = np.concatenate([[0], total])
+    mistakes = start + np.concatenate([[0], total])
     gaps = np.concatenate([[True], np.diff(ordered) > 0, [True]])
     candidates = np.concatenate([[ordered[0] - _EDGE], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + _EDGE]])
     fewest = mistakes[gaps].min()
     choices = candidates[gaps & (mistakes == fewest)]
-    return float(choices[np.argmin(np.abs(choices - offsets[c]))])
+    return float(choices[np.argmin(np.abs(choices - present))]), int(fewest)

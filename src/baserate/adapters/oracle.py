@@ -1,12 +1,14 @@
 """Told the truth: the best that re-weighting can do."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
+from baserate.state import check_array
 from baserate.validation import check_path
 
 
@@ -47,6 +49,12 @@ class Oracle(ReweightingAdapter):
         holdout = self._read_holdout(proba, y)
         self._path = normalise(check_path(self.priors, len(holdout.source_prior), "priors"))
         self._keep(holdout)
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            check_array(self._path, "_path", np.empty((len(self._path), len(self.source_prior_))))
+        return self
 
     def _current_prior(self) -> FloatArray:
         if self.rounds_ >= len(self._path):

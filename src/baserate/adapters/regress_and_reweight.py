@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters._reweighting import ReweightingAdapter
-from baserate.adapters._sightings import new_marginals, sightings
+from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
 from baserate.marginals import BBSE
 from baserate.protocols import (
     BindableTracker,
@@ -139,10 +139,7 @@ class RegressAndReweight(ReweightingAdapter):
                 "start with other classes, call fit."
             )
         limits = check_limits(self.bounds, self.floor, k)
-        if hasattr(marginals, "bind"):
-            marginals.bind(source_prior=source_prior)
-        if holdout.proba is not None:
-            marginals.fit(holdout.proba, holdout.labels)
+        fit_marginals(marginals, source_prior, holdout.proba, holdout.labels)
         if tracker is None:
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
@@ -253,12 +250,10 @@ class RegressAndReweight(ReweightingAdapter):
         super().set_state(state)
         if hasattr(self, "source_prior_"):
             like = np.empty(len(self.source_prior_))
-            for name in ("source_prior_", "_prior", "_offsets"):
+            for name in ("_prior", "_offsets"):
                 check_array(getattr(self, name), name, like)
             for bound in self._bounds:
                 check_array(bound, "_bounds", like)
-            if self._calibration_offsets is not None:
-                check_array(self._calibration_offsets, "_calibration_offsets", like)
             check_array(self.tracker_.predict(), "tracker_", like)
         return self
 

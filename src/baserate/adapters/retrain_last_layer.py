@@ -10,7 +10,7 @@ from baserate.adapters.regress_and_reweight import RegressAndReweight
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Tracker
 from baserate.state import check_array
 from baserate.trackers import FollowTheHistory
-from baserate.validation import check_integer, check_real
+from baserate.validation import check_fitted, check_integer, check_real
 
 
 class RetrainLastLayer(LastLayerAdapter):
@@ -24,7 +24,7 @@ class RetrainLastLayer(LastLayerAdapter):
     ----------
     coef : (k, d) array
         Weights of the last layer as trained; `baserate.integrations.last_layer` gets them, and the features, out of a
-        model. They give the probabilities that the class mix is tracked by, and predict until the first round is over.
+        model. They give the probabilities that the class mix is tracked by, and predict until there are samples.
     intercept : (k,) array, optional
         Its intercepts. Default: the layer has none, and gets none.
     tracker : Tracker, optional
@@ -64,6 +64,9 @@ class RetrainLastLayer(LastLayerAdapter):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023.
     """
 
+    _watch: RegressAndReweight
+    _curvatures: FloatArray
+
     def __init__(
         self,
         coef: ArrayLike,
@@ -90,18 +93,27 @@ class RetrainLastLayer(LastLayerAdapter):
         if self.momentum is not None:
             check_real(self.momentum, "momentum", 0.0, 1.0)
 
-    def _prepare(
-        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
-    ) -> None:
+    def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
         # The mix is followed just as when re-weighting; only what is done with it differs.
-        watch = RegressAndReweight(self.tracker, self.marginals, calibrator=None)
-        self._watch = watch.fit(proba, labels)
-        self._curvatures = np.array([_curvature(features[labels == c]) for c in range(len(head))])
+        watch = RegressAndReweight(self.tracker, self.marginals, calibrator=None).fit(proba, labels)
+        return {
+            "_watch": watch,
+            "_curvatures": np.array([_curvature(features[labels == c]) for c in range(len(head))]),
+        }
 
     @property
     def tracker_(self) -> Tracker:
         """The tracker that follows the class mix."""
-        return self._watch.tracker_
+        check_fitted(self, "source_head_")
+        tracker: Tracker = self._watch.tracker_
+        return tracker
+
+    @property
+    def marginals_(self) -> MarginalEstimator:
+        """The estimator that turns a batch into a sighting."""
+        check_fitted(self, "source_head_")
+        marginals: MarginalEstimator = self._watch.marginals_
+        return marginals
 
     def _start(self) -> None:
         super()._start()
@@ -119,11 +131,12 @@ class RetrainLastLayer(LastLayerAdapter):
         self._trained = self._train(self._watch.prior_)
 
     def _train(self, q: FloatArray) -> FloatArray:
-        step_size = 1.0 / float(q @ self._curvatures) if self.step_size is None else float(self.step_size)
+        bound = float(q @ self._curvatures) or 1.0  # without features no step matters
+        step_size = 1.0 / bound if self.step_size is None else float(self.step_size)
         head = before = np.zeros((1, *self.source_head_.shape))
         for epoch in range(self.epochs):
             if self.momentum is None:
-                ahead = head + (epoch - 1) / (epoch + 2) * (head - before) if epoch else head
+                ahead = head + (epoch - 1) / (epoch + 2) * (head - before)
                 head, before = ahead - step_size * self._risk_and_gradient(ahead, q)[1], head
             else:
                 step = step_size * self._risk_and_gradient(head, q)[1]
@@ -136,6 +149,8 @@ class RetrainLastLayer(LastLayerAdapter):
         if hasattr(self, "source_head_"):
             check_array(self._trained, "_trained", self.source_head_)
             check_array(self._curvatures, "_curvatures", np.empty(len(self.source_head_)))
+            if not isinstance(self._watch, RegressAndReweight) or len(self._watch.prior_) != len(self.source_head_):
+                raise ValueError("the state does not fit together: _watch does not follow the classes of the layer.")
         return self
 
     @classmethod
@@ -151,5 +166,5 @@ def _curvature(features: FloatArray) -> float:
     """A bound of the log loss's curvature on some samples: half of the largest eigenvalue of their second moment."""
     n, d = features.shape
     gram = features.T @ features if d <= n else features @ features.T
-    largest = float(np.linalg.eigvalsh(gram)[-1]) / (2.0 * n)
-    return largest if largest > 0.0 else 1.0  # all features are zero, and no step matters
+    largest: float = np.linalg.eigvalsh(gram)[-1]
+    return float(max(largest, 0.0) / (2.0 * n))  # rounding may leave it below zero

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._horizon import horizon_at
 from baserate.adapters._reweighting import ReweightingAdapter
-from baserate.adapters._sightings import new_marginals, sighting
+from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
 from baserate.marginals import BBSE
 from baserate.protocols import Calibrator, FloatArray, IntArray, MarginalEstimator
 from baserate.simplex import project
@@ -35,9 +35,10 @@ class ROGD(ReweightingAdapter):
     step_size : float, optional
         Default: sqrt(2 / T) / lipschitz.
     lipschitz : float, optional
-        The longest gradient; a longer one is shortened to it. Default: the longest at the uniform prior and 100 random
-        ones, over all class mixes q, by differences of the loss when a share changes by one in a hundred. (The gradient
-        itself has no bound: where a prior all but rules out what the model is sure of, it is as long as one likes.)
+        The longest gradient; a longer one is shortened to it. Default: the longest at the uniform prior and those of
+        100 random ones that give every class 1 % or more, over all class mixes q, by differences of the loss when a
+        share changes by 1 %. (The gradient itself has no bound: where a prior all but rules out what the model is sure
+        of, it is as long as one likes.) It is a cautious choice: with it, the prior moves slowly.
     horizon : int, optional
         T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached.
     source_prior : (k,) array, optional
@@ -100,16 +101,15 @@ class ROGD(ReweightingAdapter):
         assert holdout.labels is not None
         k = len(holdout.source_prior)
         check_all_classes_present(holdout.labels, k)
-        if hasattr(marginals, "bind"):
-            marginals.bind(source_prior=holdout.source_prior)
-        marginals.fit(holdout.proba, holdout.labels)
+        fit_marginals(marginals, holdout.source_prior, holdout.proba, holdout.labels)
         order = np.argsort(holdout.labels, kind="stable")
         ratios = holdout.proba[order] / holdout.source_prior
         sizes = np.bincount(holdout.labels, minlength=k)
         lipschitz = self.lipschitz
         if lipschitz is None:
             priors = check_rng(self.rng).dirichlet(np.ones(k), _RANDOM_PRIORS)
-            tried = [class_slopes(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *priors)]
+            inside = priors[priors.min(axis=1) >= _CHANGE]
+            tried = [class_slopes(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *inside)]
             # The gradient is linear in q, so that the longest is at one of the classes.
             lipschitz = max(float(np.linalg.norm(slopes, axis=1).max()) for slopes in tried)
         self._keep(holdout)
@@ -144,6 +144,8 @@ class ROGD(ReweightingAdapter):
             check_array(self._prior, "_prior", np.empty(k))
             check_array(self._sizes, "_sizes", np.empty(k, dtype=np.int64))
             check_array(self._ratios, "_ratios", np.empty((int(self._sizes.sum()), k)))
+            if not isinstance(self.lipschitz_, float):
+                raise ValueError("the state does not fit together: lipschitz_ is not a number.")
         return self
 
     @classmethod
@@ -162,14 +164,19 @@ def class_slopes(prior: FloatArray, ratios: FloatArray, sizes: IntArray) -> Floa
     samples = np.arange(len(labels))
     total, own = ratios @ prior, ratios[samples, labels]
     losses = []
-    up, down = np.full(len(prior), _CHANGE), -np.minimum(prior, _CHANGE)
-    for change in (up, down):
+    width = min(_CHANGE, float(prior.min()))  # with more than a hundred classes, even shares are smaller
+    for change in (width, -width):
         # Column m: share m alone is changed. The sample's own share changes only there.
-        moved = np.maximum(total[:, np.newaxis] + change * ratios, _RULED_OUT)
-        right = (own * prior[labels])[:, np.newaxis] / moved
-        right[samples, labels] = own * (prior + change)[labels] / moved[samples, labels]
+        moved = total[:, np.newaxis] + change * ratios
+        shares = np.repeat(prior[labels][:, np.newaxis], len(prior), axis=1)
+        shares[samples, labels] += change
+        # A row whose classes are all ruled out is left alone by re-weighting: no change.
+        gone = moved <= _RULED_OUT
+        row = np.nonzero(gone)[0]
+        shares[gone], moved[gone] = prior[labels[row]], total[row]
+        right = own[:, np.newaxis] * shares / moved
         losses.append(1.0 - np.add.reduceat(right, starts, axis=0) / sizes[:, np.newaxis])
-    return np.asarray((losses[0] - losses[1]) / (up - down))
+    return np.asarray((losses[0] - losses[1]) / (2 * width))
 
 
 def class_gradients(prior: FloatArray, ratios: FloatArray, sizes: IntArray) -> FloatArray:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._horizon import horizon_at
 from baserate.adapters._last_layer import LastLayerAdapter
-from baserate.adapters._sightings import sighting
+from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
 from baserate.state import check_array
@@ -17,9 +17,10 @@ from baserate.validation import check_integer, check_real
 class UOGD(LastLayerAdapter):
     """Moves a model's last layer down the gradient of its estimated risk under the class mix of the round.
 
-    The risk is re-weighted from the holdout by class, so that no labels of the stream are needed; with a step size of
-    D / (G sqrt(T)) the dynamic regret is of the order V^(1/3) T^(2/3) when tuned to V, and of sqrt(T) against a fixed
-    head. A round is O(n k d) for a holdout of n samples.
+    The risk is re-weighted from the holdout by class, so that no labels of the stream are needed. With the default step
+    size the regret against any fixed layer is of the order sqrt(T); one that is tuned to the drift V would give a
+    dynamic regret of the order V^(1/3) T^(2/3), which `ATLAS` reaches without knowing V. A round is O(n k d) for a
+    holdout of n samples.
 
     Parameters
     ----------
@@ -82,23 +83,29 @@ class UOGD(LastLayerAdapter):
     def _check_parameters(self, head: FloatArray) -> None:
         if self.step_size is not None:
             check_real(self.step_size, "step_size", 0.0, np.inf, closed=False)
+        self._check_ball(head)
+
+    def _check_ball(self, head: FloatArray) -> None:
         if self.horizon is not None:
             check_integer(self.horizon, "horizon", 1)
         length = float(np.linalg.norm(head))
-        if self.radius is not None and check_real(self.radius, "radius", 0.0, np.inf, closed=False) < length:
-            raise ValueError(
-                f"radius is {self.radius:.6g}; give at least {length:.6g}, the length of the layer itself."
-            )
         if length == 0:
             raise ValueError("coef is all zero; give the weights of a trained layer.")
+        if self.radius is not None:
+            radius = check_real(self.radius, "radius", 0.0, np.inf, closed=False)
+            if radius < length * (1 - 1e-9):  # a length that was rounded on its way is fine
+                raise ValueError(f"radius is {radius:.6g}; give at least {length:.6g}, the length of the layer itself.")
 
-    def _prepare(
-        self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray, marginals: Any
-    ) -> None:
-        self._radius = float(np.linalg.norm(head)) if self.radius is None else float(self.radius)
-        lengths = np.bincount(labels, np.linalg.norm(features, axis=1)) / np.bincount(labels)
-        # The gradient of the log loss in the logits is at most sqrt(2) long.
-        self._gradient_bound = float(np.sqrt(2.0) * lengths.max())
+    def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
+        sizes = np.bincount(labels)
+        marginals = fit_marginals(new_marginals(self.marginals), sizes / len(labels), proba, labels)
+        lengths = np.bincount(labels, np.linalg.norm(features, axis=1)) / sizes
+        return {
+            "marginals_": marginals,
+            "_radius": float(np.linalg.norm(head)) if self.radius is None else float(self.radius),
+            # The gradient of the log loss in the logits is at most sqrt(2) long. Without features there is none.
+            "_gradient_bound": float(np.sqrt(2.0) * lengths.max()) or 1.0,
+        }
 
     def _start(self) -> None:
         super()._start()
@@ -132,6 +139,9 @@ class UOGD(LastLayerAdapter):
         super().set_state(state)
         if hasattr(self, "source_head_"):
             check_array(self._heads, "_heads", np.empty((len(self._heads), *self.source_head_.shape)))
+            # One of ATLAS's copies may be about to join.
+            if not 0 < len(self._heads) <= len(self._step_sizes()) or not np.isfinite(self._heads).all():
+                raise ValueError("the state does not fit together: _heads are not the layers of this method.")
         return self
 
     @classmethod

@@ -104,7 +104,7 @@ def render(demo: Demo) -> str:
 <p class="lead">A classifier learned to read handwritten digits when all ten were equally common. Then the mix
 changes from round to round, in {len(shifts)} different ways, while the digits themselves look the same as ever. Each
 method below watches the classifier at work, {demo.batch_size} images a round for {demo.n_rounds:,} rounds, without one
-label, and corrects its predictions to the class mix that it believes in.</p>
+label, and adapts its predictions to what it sees.</p>
 <p class="lead finding">{escape(conclusion(results)).replace(" %", "&nbsp;%")}</p>
 {"".join(sections)}
 <h2>How to read this</h2>

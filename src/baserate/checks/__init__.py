@@ -28,6 +28,7 @@ from baserate.checks._promises import (
     check_pure,
     check_reset,
     check_resume,
+    check_states_are_not_shared,
     check_step,
     check_tracker_learns,
     check_tracker_takes_any_vector,
@@ -50,6 +51,7 @@ __all__ = [
     "check_pure",
     "check_reset",
     "check_resume",
+    "check_states_are_not_shared",
     "check_step",
     "check_tracker_learns",
     "check_tracker_takes_any_vector",
@@ -70,7 +72,7 @@ def checks_for(obj: Any) -> list[Check]:
     if isinstance(obj, Component):
         checks += [check_resume, check_bad_input]
         if role.move is not None:
-            checks += [check_moves]
+            checks += [check_moves, check_states_are_not_shared]
         if role.protocol is Tracker:
             checks += [check_memory]
     if role.move is not None:

@@ -64,6 +64,19 @@ def check_no_aliases(obj: Any) -> None:
     if mine.flags.writeable:
         mine[...] = 7.0
     require(same(look(ready), before), obj, "changing a returned array changes nothing inside")
+    if hasattr(obj, "fit"):
+        samples, labels = samples_for(obj).copy(), Y.copy()
+        fitted = clone(obj, safe=False).fit(samples, labels)
+        before = look(fitted)
+        samples[...], labels[...] = samples[::-1].copy(), labels[::-1].copy()
+        require(same(look(fitted), before), obj, "changing the holdout after fitting changes nothing inside")
+        if role_of(obj).move is not None:
+            untouched = prepare(obj, 3)
+            for i in range(3):
+                move(fitted, i)
+            require(
+                same(look(fitted), look(untouched)), obj, "changing the holdout after fitting changes nothing later"
+            )
     if isinstance(obj, Tracker):
         z = SIGHTINGS[0].copy()
         ready.update(z)
@@ -95,6 +108,16 @@ def check_resume(obj: Any) -> None:
             move(resumed, i)
             require(same(look(running), look(resumed)), obj, "resumed = uninterrupted, bit for bit")
         require(same(look(running), look(resumed)), obj, "a loaded object predicts as the saved one")
+
+
+def check_states_are_not_shared(obj: Any) -> None:
+    """An object that was given another's state goes its own way."""
+    first = prepare(obj, 3)
+    before = dumps(first)
+    second = clone(obj, safe=False).set_state(first.get_state())
+    for i in range(3, 8):
+        move(second, i)
+    require(dumps(first) == before, obj, "moving an object leaves the one alone whose state it was given")
 
 
 def check_moves(obj: Any) -> None:
@@ -195,5 +218,7 @@ def check_empty_batch(obj: Any) -> None:
     require(ready.predict_proba(nothing).shape == (0, K), obj, "an empty batch has empty predictions")
     tracker = getattr(ready, "tracker_", None)
     before = None if tracker is None else tracker.predict()
+    head = getattr(ready, "head_", None)
     ready.update(nothing)
     require(tracker is None or same(tracker.predict(), before), obj, "an empty batch does not move the tracked mix")
+    require(head is None or same(ready.head_[0], head[0]), obj, "an empty batch does not move the layer")

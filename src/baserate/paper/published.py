@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.adapters import ATLAS, UOGD
+from baserate.adapters.atlas import doubling_steps
 from baserate.protocols import Evidence, FloatArray, Tracker
 from baserate.state import Component
 
@@ -65,10 +66,8 @@ def published_step_sizes(coef: FloatArray, lipschitz: float, sigma: float, horiz
     horizon : int
         The number of rounds.
     """
-    k, length = len(coef), float(np.linalg.norm(coef))
-    m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
-    smallest = 2 * length * sigma / (2 * lipschitz * np.sqrt(k * horizon))
+    length = float(np.linalg.norm(coef))
     return {
         "step_size": 2 * length / (lipschitz * np.sqrt(horizon)),
-        "step_sizes": smallest * 2.0 ** np.arange(m),
+        "step_sizes": doubling_steps(2 * length * sigma / (2 * lipschitz), len(coef), horizon),
     }

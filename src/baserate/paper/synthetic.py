@@ -1,6 +1,6 @@
 """The paper's synthetic experiment, beside the figures of the published run.
 
-``python -m baserate.paper.synthetic`` prints the table over 20 seeds (about half a minute).
+``python -m baserate.paper.synthetic`` prints the table over 20 seeds (about three minutes).
 """
 
 from typing import NamedTuple
