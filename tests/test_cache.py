@@ -5,7 +5,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from baserate.cache import VARIABLE, cache_folder
+from baserate.cache import VARIABLE, cache_folder, cache_path
 
 
 def test_the_variable_names_the_root(tmp_path, monkeypatch):
@@ -13,6 +13,12 @@ def test_the_variable_names_the_root(tmp_path, monkeypatch):
     assert cache_folder("datasets", "mnist") == tmp_path / "kept" / "datasets" / "mnist"
     assert (tmp_path / "kept" / "datasets" / "mnist").is_dir()
     assert cache_folder() == tmp_path / "kept"
+
+
+def test_naming_a_place_makes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "kept"))
+    assert cache_path("datasets", "a.npz") == tmp_path / "kept" / "datasets" / "a.npz"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_there_keeps_its_files(tmp_path, monkeypatch):

@@ -6,13 +6,13 @@ from pathlib import Path
 VARIABLE = "BASERATE_CACHE"
 
 
-def cache_folder(*parts: str) -> Path:
-    """A folder of the cache, made if it is not there.
+def cache_path(*parts: str) -> Path:
+    """A place in the cache, whether or not there is anything: reading makes no folders.
 
     Parameters
     ----------
     *parts : str
-        Names of the folders below the root of the cache.
+        Names of the folders below the root of the cache, perhaps with that of a file as the last.
 
     Returns
     -------
@@ -27,7 +27,12 @@ def cache_folder(*parts: str) -> Path:
         import platformdirs
 
         folder = Path(platformdirs.user_cache_dir("baserate"))
-    folder = folder.joinpath(*parts)
+    return folder.joinpath(*parts)
+
+
+def cache_folder(*parts: str) -> Path:
+    """The folder of the cache that `cache_path` names, made if it is not there."""
+    folder = cache_path(*parts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

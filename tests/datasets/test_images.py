@@ -60,8 +60,9 @@ def test_a_picture_of_any_size_is_read_and_the_limit_stays(tmp_path, monkeypatch
 
 def test_without_the_library_the_way_to_install_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"pip install 'baserate\[data\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'baserate\[data\]'") as info:
         _images.read_image(tmp_path / "a.png")
+    assert info.value.name == "PIL"
 
 
 def write_classes(folder, classes, side, suffix, per_class, grey=()):

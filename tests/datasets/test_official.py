@@ -44,7 +44,7 @@ def test_files_are_fetched_with_their_checksums_and_little_patience(pooch, tmp_p
     assert max(pooch.options["timeout"][:1]) <= 5
     assert {path.name for path in tmp_path.iterdir()} == {"a.gz", "b.txt"}
     assert way.title == "from example.org"
-    assert way.command == "download https://example.org/d/a.gz, https://example.org/7"
+    assert way.command == "download https://example.org/d/a.gz, https://example.org/7 as b.txt"
 
 
 def test_it_is_silent_and_leaves_the_log_as_it_was(pooch, tmp_path):

@@ -1,6 +1,8 @@
 """Packages through the registries' clients, which are replaced by ones that bring a made archive."""
 
+import contextlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -121,18 +123,50 @@ def test_a_client_that_hangs_is_given_up(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "member", [{"name": "../outside.txt"}, {"name": "/outside.txt"}, {"name": "in", "link": "../../outside"}]
+    ("name", "link"), [("../outside.txt", None), ("in/../../outside.txt", None), ("in", "../../outside.txt")]
 )
-def test_an_archive_cannot_write_outside_its_folder(tmp_path, member):
-    tar(tmp_path / "bad.tgz", **member)
+def test_a_tar_archive_that_would_write_outside_its_folder_is_refused(tmp_path, name, link):
+    tar(tmp_path / "bad.tgz", name, link=link)
     (tmp_path / "into").mkdir()
-    try:
+    with pytest.raises(OSError, match=r"bad.tgz is damaged"):
         unpack(tmp_path / "bad.tgz", tmp_path / "into")
-    except OSError as error:
-        assert "damaged" in str(error)  # noqa: PT017
-    assert not (tmp_path / "outside.txt").exists()
-    assert not Path("/outside.txt").exists()
-    assert not (tmp_path / "into" / "in").exists()
+    assert not os.path.lexists(tmp_path / "outside.txt")
+    assert not os.path.lexists(tmp_path / "into" / "in"), "not even a link to nowhere"
+
+
+@pytest.mark.parametrize("suffix", [".tgz", ".zip", ".whl"])
+@pytest.mark.parametrize("name", ["../outside.txt", "in/../../outside.txt", "{folder}/outside.txt"])
+def test_no_archive_writes_outside_its_folder(tmp_path, name, suffix):
+    name, archive = name.format(folder=tmp_path), tmp_path / f"bad{suffix}"
+    if suffix == ".tgz":
+        tar(archive, name)
+    else:
+        with zipfile.ZipFile(archive, "w") as zipped:
+            zipped.writestr(name, "text")
+            assert zipped.namelist() == [name]
+    (tmp_path / "into").mkdir()
+    with contextlib.suppress(OSError):
+        unpack(archive, tmp_path / "into")
+    assert {path.name for path in tmp_path.iterdir()} == {archive.name, "into"}
+
+
+def test_an_archive_with_a_password_is_an_error_of_the_file(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+        zipped.writestr("x", "text")
+    raw = bytearray((tmp_path / "a.zip").read_bytes())
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "a.zip").write_bytes(raw)
+    with pytest.raises(OSError, match=r"a.zip .*cannot be unpacked here.*password"):
+        unpack(tmp_path / "a.zip", tmp_path)
+
+
+def test_a_client_has_the_environment_of_the_user(tmp_path, monkeypatch):
+    """Proxies, mirrors and the home are there."""
+    monkeypatch.undo()  # the real door, which the fixture of all tests has locked
+    monkeypatch.setenv("BASERATE_TEST", "a mirror")
+    script = "import os, pathlib; pathlib.Path('seen').write_text(os.environ.get('BASERATE_TEST', 'nothing'))"
+    _packages.run([sys.executable, "-c", script], tmp_path)
+    assert (tmp_path / "seen").read_text() == "a mirror"
 
 
 @pytest.mark.parametrize("name", ["a.tgz", "a.zip", "a.whl", "a.tar.gz"])

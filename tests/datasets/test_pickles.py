@@ -27,6 +27,24 @@ def test_arrays(values):
     np.testing.assert_array_equal(made, values)
 
 
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(6)[::2],
+        np.array([1, 2, 3], dtype=">i4"),
+        np.array([1.5, -2.0], dtype=">f8"),
+        np.array(["a", "b\xe9"]),
+    ],
+)
+def test_arrays_of_the_numpy_that_is_here(values, protocol):
+    made = array(read_records(pickle.dumps(values, protocol)))
+    assert made.dtype == values.dtype
+    np.testing.assert_array_equal(made, values)
+
+
 def test_plain_values_need_no_names():
     assert read_records(pickle.dumps({1: [2.5, "three", None]})) == {1: [2.5, "three", None]}
 

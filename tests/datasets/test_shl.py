@@ -64,9 +64,14 @@ def test_files_that_do_not_belong_together_are_noticed(tmp_path):
         shl.load(tmp_path)
 
 
+def test_it_says_how_the_files_lie_and_who_has_them():
+    with pytest.raises(DataNotFoundError, match=r"User1/<ddmmyy>/Hips_Motion.txt and Label.txt .*by request"):
+        shl.load()
+
+
 def test_it_is_got_by_hand_alone(tmp_path):
     with pytest.raises(DataNotFoundError, match=r"shl-dataset.org(.|\n)*get User1(.|\n)*BASERATE_DATA"):
         shl.load()
     (tmp_path / "User1").mkdir()
-    with pytest.raises(OSError, match="holds no day"):
+    with pytest.raises(OSError, match=r"holds no day; expected User1/<ddmmyy>/Hips_Motion.txt"):
         shl.load(tmp_path)

@@ -23,8 +23,11 @@ def test_crop(tmp_path, unpinned, check):
     assert data.stand_in_for == "eurosat"
 
 
-@pytest.mark.parametrize(("module", "name"), [(elec2, "elec.csv"), (weather, "weather.csv")])
-def test_streams_keep_their_order(module, name, tmp_path, unpinned, check):
+@pytest.mark.parametrize(
+    ("module", "name", "classes"),
+    [(elec2, "elec.csv", ("down", "up")), (weather, "weather.csv", ("no rain", "rain"))],
+)
+def test_streams_keep_their_order(module, name, classes, tmp_path, unpinned, check):
     unpinned(module)
     rows = [f"{i},{i / 4},{i % 2}" for i in range(9)]
     (tmp_path / name).write_text("feat_1,feat_2,target\n" + "\n".join(rows) + "\n")
@@ -33,7 +36,7 @@ def test_streams_keep_their_order(module, name, tmp_path, unpinned, check):
     assert data.target_X.tolist() == [[i, i / 4] for i in range(3, 9)]
     assert data.target_y.tolist() == [1, 0, 1, 0, 1, 0]
     assert data.in_time_order
-    assert len(data.class_names) == 2
+    assert data.class_names == classes
 
 
 @pytest.mark.parametrize("official", [True, False])

@@ -1,12 +1,17 @@
 """Reuters, SpamAssassin and 20 Newsgroups; dates."""
 
+import codecs
 import json
+import pickle
+import shutil
 import time
 import zlib
+from functools import partial
 
 import numpy as np
 import old_pickles as pickles
 import pytest
+from sklearn.datasets import load_files
 
 from baserate.datasets import newsgroups, reuters, spam_assassin
 from baserate.datasets._dates import seconds
@@ -146,7 +151,18 @@ def write_bunch(folder):
     (folder / "20news-bydate_py3.pkz").write_bytes(zlib.compress(pickles.finished(pickles.mapping(bunches))))
 
 
-@pytest.mark.parametrize("write", [write_folders, write_bunch])
+def write_todays_bunch(folder, protocol=None):
+    """As scikit-learn does it (``sklearn.datasets._twenty_newsgroups``)."""
+    write_folders(folder / "made")
+    parts = {part: load_files(folder / "made" / f"20news-bydate-{part}", encoding="latin1") for part in POSTINGS}
+    shutil.rmtree(folder / "made")
+    (folder / "20news-bydate_py3.pkz").write_bytes(codecs.encode(pickle.dumps(parts, protocol), "zlib_codec"))
+
+
+WRITERS = [write_folders, write_bunch, *(partial(write_todays_bunch, protocol=p) for p in (None, 2, 4, 5))]
+
+
+@pytest.mark.parametrize("write", WRITERS)
 def test_newsgroups(write, tmp_path, unpinned, check):
     write(tmp_path)
     unpinned(newsgroups)
@@ -157,6 +173,14 @@ def test_newsgroups(write, tmp_path, unpinned, check):
     ]  # fmt: skip
     assert sorted(zip(data.target_X, data.target_y.tolist(), strict=True)) == [("stars", 1), ("wheels", 0)]
     assert not data.in_time_order
+
+
+def test_a_bunch_that_is_cut_is_an_error_of_the_file(tmp_path):
+    write_bunch(tmp_path)
+    path = tmp_path / "20news-bydate_py3.pkz"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(OSError, match=r"20news-bydate_py3.pkz in .* cannot be read: error"):
+        newsgroups.load(tmp_path)
 
 
 def test_both_forms_of_newsgroups_are_the_same_arrays(tmp_path):

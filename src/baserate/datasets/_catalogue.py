@@ -1,5 +1,6 @@
 """All data sets by name."""
 
+import inspect
 from importlib import import_module
 from typing import Any, cast
 
@@ -39,4 +40,9 @@ def load(name: str, **options: Any) -> Dataset:
     """
     if name not in NAMES:
         raise ValueError(f"there is no data set {name!r}; there are: {', '.join(NAMES)}.")
-    return cast(Dataset, import_module(f"baserate.datasets.{name}").load(**options))
+    loader = import_module(f"baserate.datasets.{name}").load
+    known = inspect.signature(loader).parameters
+    for option in options:
+        if option not in known:
+            raise TypeError(f"the data set {name} has no option {option!r}; it has: {', '.join(known) or 'none'}.")
+    return cast(Dataset, loader(**options))

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 def _pillow() -> Any:
     try:
         from PIL import Image
-    except ImportError as error:
-        raise ImportError("images are read with Pillow; install it: pip install 'baserate[data]'") from error
+    except ModuleNotFoundError as error:
+        if error.name != "PIL":
+            raise
+        raise ModuleNotFoundError("this needs Pillow; run: pip install 'baserate[data]'", name="PIL") from error
     return Image
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from baserate.datasets._packages import unpack
+from baserate.datasets._packages import ARCHIVES, unpack
 
 _CONNECT, _READ = 4, 60  # seconds; a host that does not answer must not hold up the next way
 
@@ -43,7 +43,7 @@ class Download:
 
     @property
     def command(self) -> str:
-        return "download " + ", ".join(file.address for file in self.files)
+        return "download " + ", ".join(f"{file.address}{file.name and f' as {file.name}'}" for file in self.files)
 
     def get(self, folder: Path) -> None:
         """Put the files into a folder."""
@@ -61,7 +61,7 @@ class Download:
                     raise OSError(f"{file.address} is not the published file ({error})") from error
                 except OSError as error:  # the whole text goes on about pools and retries
                     raise OSError(f"{file.address} cannot be had ({type(error).__name__})") from error
-                if name.endswith((".tar.gz", ".tgz", ".zip")):
+                if name.endswith(ARCHIVES):
                     unpack(Path(path), folder)
         finally:
             log.setLevel(level)

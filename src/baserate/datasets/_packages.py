@@ -6,16 +6,18 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+ARCHIVES = (".tar.gz", ".tgz", ".whl", ".zip")
+"""How the names of the archives end that `unpack` knows."""
 
 _PATIENCE = 900  # seconds; the largest package has 140 MB
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a tar archive, a zip file or a wheel; members that would land outside the folder are refused."""
+    """Unpack a tar archive, a zip file or a wheel. Nothing of it lands outside the folder."""
     if not hasattr(tarfile, "data_filter"):
         raise OSError("this Python cannot unpack archives safely; use 3.11.4 or newer")
     try:
@@ -25,8 +27,29 @@ def unpack(archive: Path, folder: Path) -> None:
         else:
             with tarfile.open(archive) as packed:
                 packed.extractall(folder, filter="data")
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise OSError(f"{archive.name} is damaged: {error}") from error
+    except OSError:
+        raise
+    except Exception as error:  # what is damaged, encrypted or packed in an unknown way raises nearly anything
+        raise OSError(f"{archive.name} is damaged, or cannot be unpacked here: {error}") from error
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive that is here already."""
+
+    path: Path
+
+    @property
+    def title(self) -> str:
+        return self.path.name
+
+    @property
+    def command(self) -> str:
+        return f"unpack {self.path}"
+
+    def get(self, folder: Path) -> None:
+        """Put its files into a folder."""
+        unpack(self.path, folder)
 
 
 def run(command: Sequence[str], folder: Path) -> None:
@@ -90,8 +113,9 @@ class NpmPackage:
 class PipPackage:
     """A Python package.
 
-    pip runs the set-up script of a source archive to learn its name, so the archive is pinned by its own checksum, too:
-    nothing unseen is run.
+    pip may run the set-up script of a source archive to learn its name, and fetches for that what the script is built
+    with, in whatever version is current. The archive is pinned by a checksum of its own, so that no other script is run
+    than the one it had when the checksum was taken; what it is built with is not pinned. A wheel runs nothing.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Arrays and tables out of old pickles of pandas and scikit-learn, without running anything that is in the file.
+"""Arrays and tables out of pickles of pandas and scikit-learn, without running anything that is in the file.
 
 A pickle can name any function of Python and call it. This reader knows the few names that such files have, puts an
 inert record in the place of each, and refuses every other name.
@@ -36,13 +36,17 @@ _NAMES = {
     ("copy_reg", "_reconstructor"),
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.numeric", "_frombuffer"),
     ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy.core.numeric", "_frombuffer"),
     ("pandas.core.frame", "DataFrame"),
     ("pandas.core.indexes.base", "Index"),
     ("pandas.core.indexes.base", "_new_Index"),
     ("pandas.core.indexes.range", "RangeIndex"),
     ("pandas.core.internals.managers", "BlockManager"),
     ("sklearn.utils", "Bunch"),
+    ("sklearn.utils._bunch", "Bunch"),
 }
 
 
@@ -72,7 +76,11 @@ def read_records(raw: bytes) -> Any:
 
 def array(record: Record) -> Any:
     """An array of numbers or of texts, or the list of what an array of objects holds."""
-    _, shape, dtype, fortran, content = record.state
+    if record.state is None:  # from protocol 5 on, the bytes are what an array is made from
+        content, dtype, shape, order = record.args
+        fortran = order == "F"
+    else:
+        _, shape, dtype, fortran, content = record.state
     if isinstance(content, list):
         return content
     kind, order = dtype.args[0], dtype.state[1]

@@ -13,7 +13,7 @@ import numpy as np
 from baserate.datasets._arrays import Arrays
 from baserate.datasets._dataset import Dataset
 from baserate.datasets._dates import seconds
-from baserate.datasets._fetch import DataNotFoundError, Layout, Recipe, obtain
+from baserate.datasets._fetch import DataNotFoundError, Layout, Recipe, named_folder, obtain
 from baserate.datasets._packages import PipPackage
 from baserate.datasets._texts import one_line, pack, unpack
 
@@ -91,11 +91,13 @@ def load(folder: str | os.PathLike[str] | None = None, *, by_time: bool = True) 
     ----------
     folder : path, optional
         Where the whole metadata file of arXiv (``arxiv-metadata-oai-snapshot.json``, from Kaggle) is; 220,000 papers of
-        it are drawn, always the same. Default: a sample of 1 % of it, 13,444 papers, fetched once and kept.
+        it are drawn, always the same. Or where the sample of 1 % of it (``data-sample.jsonl``) is. Default: that
+        sample, 13,444 papers, fetched once and kept.
     by_time : bool, default True
         False: source and target are drawn at random, always the same, nine to one, so that p(x|y) is the same in both:
         for simulated shifts.
     """
+    folder = named_folder(WHOLE, folder)
     try:
         arrays, what = obtain(WHOLE, folder), "220,000 papers of the metadata file of arXiv"
     except DataNotFoundError as missing:

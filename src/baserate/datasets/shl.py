@@ -62,11 +62,17 @@ def _seconds(day: Path) -> Iterator[tuple[FloatArray, NDArray[Any]]]:
 def _read(folder: Path) -> Arrays:
     parts = [part for day in _days(folder) for part in _seconds(day)]
     if not parts:
-        raise ValueError(f"{folder} holds no day with Hips_Motion.txt and Label.txt")
+        raise ValueError(f"{folder} holds no day; expected User1/<ddmmyy>/Hips_Motion.txt and Label.txt")
     return {"X": np.concatenate([X for X, _ in parts]), "y": np.concatenate([y for _, y in parts])}
 
 
-RECIPE = Recipe("shl", page="http://www.shl-dataset.org/download/", ways=((Layout(("User1",), _read), None),))
+_LAYOUT = Layout(
+    ("User1",),
+    _read,
+    note=", in it User1/<ddmmyy>/Hips_Motion.txt and Label.txt for every day, and so on for User2, ...: its makers "
+    "give it away themselves, by request",
+)
+RECIPE = Recipe("shl", page="http://www.shl-dataset.org/download/", ways=((_LAYOUT, None),))
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
