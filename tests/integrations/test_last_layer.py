@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from baserate.integrations import last_layer
-from baserate.models import LinearSGD, mlp
+from baserate.models import LinearSGD, ResNet18, TransformerHead, mlp
+from baserate.models.last_layer import NoLastLayerError
 
 RNG = np.random.default_rng(0)
 Y = np.arange(120) % 3
@@ -115,7 +116,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_models_without_a_last_linear_layer_are_refused(name):
-    with pytest.raises(TypeError, match=f"{name} cannot be taken.*RegressAndReweight or ROGD"):
+    with pytest.raises(NoLastLayerError, match=f"{name} cannot be taken.*RegressAndReweight or ROGD"):
         last_layer(REFUSED[name].fit(X, Y))
     with pytest.raises(TypeError, match=f"{name} cannot be taken"):
         last_layer(make_pipeline(StandardScaler(), REFUSED[name]).fit(X, Y))
@@ -129,9 +130,48 @@ class OneAgainstTheRest(LogisticRegression):
         return odds / odds.sum(axis=1, keepdims=True)
 
 
-def test_the_same_class_fitted_one_against_the_rest_is_refused():
-    with pytest.raises(TypeError, match="one class against the rest"):
-        last_layer(OneAgainstTheRest().fit(X, Y))
+def fitted_elsewhere(model, scale, offset):
+    """The model as if it had been fitted on (X + offset) * scale."""
+    model.fit(X, Y)
+    model.intercept_ = model.intercept_ - offset * model.coef_.sum(axis=1)
+    model.coef_ = model.coef_ / scale
+    return model
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5, [1e5, 1, 1, 1, 1e-5]], ids=str)
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e4])
+def test_the_same_class_fitted_one_against_the_rest_is_refused(scale, offset):
+    """Whatever the scale and the middle of the features: where all logits are near 0, or far off, it looks the same."""
+    samples = (X + offset) * scale
+    with pytest.raises(NoLastLayerError, match="one class against the rest"):
+        last_layer(fitted_elsewhere(OneAgainstTheRest(), scale, offset))
+    model = fitted_elsewhere(LogisticRegression(), scale, offset)
+    np.testing.assert_allclose(rebuilt(model, samples), model.predict_proba(samples), atol=1e-9)
+
+
+class Multinomial(LogisticRegression):
+    """Two classes as scikit-learn before 1.7 had them with multi_class="multinomial"."""
+
+    def predict_proba(self, X):
+        z = self.decision_function(X)
+        return softmax(np.column_stack([-z, z]), axis=1)
+
+
+def test_two_opposite_logits():
+    model = Multinomial().fit(X, BINARY)
+    np.testing.assert_allclose(rebuilt(model, X), model.predict_proba(X), atol=1e-12)
+
+
+class Warmer(LogisticRegression):
+    """Nearly a softmax regression."""
+
+    def predict_proba(self, X):
+        return softmax(self.decision_function(X) / 1.01, axis=1)
+
+
+def test_nearly_is_not_enough():
+    with pytest.raises(NoLastLayerError, match="not the softmax of its linear layer"):
+        last_layer(Warmer().fit(X, Y))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -140,10 +180,22 @@ def test_several_labels_per_sample_are_refused():
         last_layer(small_mlp().fit(X, np.eye(3, dtype=int)[Y]))
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), MLPClassifier(), LinearSGD(), LinearDiscriminantAnalysis()])
+UNFITTED = [
+    LogisticRegression(), MLPClassifier(), LinearSGD(), LinearDiscriminantAnalysis(), ResNet18(), TransformerHead(),
+    GridSearchCV(LogisticRegression(), {"C": [1.0]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", UNFITTED, ids=lambda model: type(model).__name__)
 def test_models_must_be_fitted(model):
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=f"{type(model).__name__} is not fitted yet; fit it on the training data"):
         last_layer(model)
+
+
+def test_a_search_that_keeps_no_model():
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, refit=False)
+    with pytest.raises(NoLastLayerError, match="fit it with refit=True"):
+        last_layer(search.fit(X, Y))
 
 
 def test_a_class_is_no_model():

@@ -5,8 +5,11 @@ import pytest
 from scipy.special import softmax
 
 from baserate.integrations import last_layer
+from baserate.models.last_layer import NoLastLayerError
 
 torch = pytest.importorskip("torch")
+from baserate.integrations.torch_modules import _why_not  # noqa: E402
+
 nn = torch.nn
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 6))
@@ -78,15 +81,87 @@ def test_every_part_keeps_its_mode_and_no_hook_stays():
     assert not module[3]._forward_hooks
 
 
-class Softmaxed(nn.Module):
-    """Ends in a linear layer by the order of its parts, but not by what it computes."""
+class Made(nn.Module):
+    """A body, a head, and a way to use them."""
 
-    def __init__(self):
+    def __init__(self, use, outputs=3):
         super().__init__()
-        self.layer = nn.Linear(6, 3)
+        self.body = nn.Linear(6, 5)
+        self.head = nn.Linear(5, outputs)
+        self.drop, self.relu, self.loss = (
+            nn.Dropout(0.5),
+            nn.ReLU(),
+            nn.CrossEntropyLoss(),
+        )  # after the head, as most do
+        self.use = use
 
     def forward(self, x):
-        return torch.softmax(self.layer(x), dim=1)
+        return self.use(self, self.relu(self.body(x)))
+
+
+def halved(module, x):
+    out = module.head(x)
+    out.div_(2)
+    return out
+
+
+def cleared(module, x):
+    out = module.head(x)
+    x.zero_()
+    return out
+
+
+ACCEPTED = {
+    "parts named after the head": lambda m, x: m.head(m.drop(x)),
+    "named argument": lambda m, x: m.head(input=x),
+    "features changed in place": cleared,
+    "identity and dropout behind the layer": lambda m, x: m.drop(nn.Identity()(m.head(x))),
+    "a copy": lambda m, x: m.head(x).clone(),
+    "used twice": lambda m, x: (m.head(x + 1), m.head(x))[1],
+}
+
+
+@pytest.mark.parametrize("use", ACCEPTED)
+def test_what_counts_is_the_value_of_the_output(use):
+    module = Made(ACCEPTED[use])
+    np.testing.assert_allclose(rebuilt(module, X), proba(module, X), atol=1e-6)
+
+
+def test_a_single_output_may_be_squeezed():
+    module = Made(lambda m, x: m.head(x).squeeze(1), outputs=1)
+    with torch.no_grad():
+        expected = torch.sigmoid(module.eval()(torch.as_tensor(X, dtype=torch.float32))).numpy()
+    np.testing.assert_allclose(rebuilt(module, X)[:, 1], expected, atol=1e-6)
+
+
+REFUSED = {
+    "logits changed in place": halved,
+    "softmax": lambda m, x: torch.softmax(m.head(x), dim=1),
+    "slightly warmer": lambda m, x: m.head(x) / 1.001,
+    "the layer is not used": lambda m, x: x[:, :3],
+    "some rows only": lambda m, x: m.head(x)[:1],
+    "rows of its own": lambda m, x: m.head(x[:1]),
+    "several outputs": lambda m, x: (m.head(x), x),
+    "classes": lambda m, x: m.head(x).argmax(dim=1),
+}
+
+
+@pytest.mark.parametrize("use", REFUSED)
+def test_another_output_is_refused(use):
+    layer = last_layer(Made(REFUSED[use]))
+    with pytest.raises(NoLastLayerError, match=r"Made cannot be taken: its output is.*RegressAndReweight or ROGD"):
+        layer.features(X)
+    with pytest.raises(NoLastLayerError, match="none of its linear layers"):
+        last_layer(Made(REFUSED[use]), X[:2])
+
+
+@pytest.mark.parametrize("end", [nn.Softmax(dim=1), nn.Sequential(nn.Softmax(dim=1))])
+def test_a_softmax_at_the_end_is_refused(end):
+    module = nn.Sequential(nn.Linear(6, 3), end)
+    with pytest.raises(NoLastLayerError, match="without a softmax"):
+        last_layer(module).features(X)
+    with pytest.raises(NoLastLayerError, match=r"it has no nn\.Linear"):
+        last_layer(end)
 
 
 class OutOfOrder(nn.Module):
@@ -94,24 +169,64 @@ class OutOfOrder(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.head = nn.Linear(6, 6)
-        self.body = nn.Linear(6, 6)
+        self.head = nn.Linear(5, 3)
+        self.body = nn.Linear(6, 5)
+        self.unused = nn.Linear(6, 3)
 
     def forward(self, x):
         return self.head(self.body(x))
 
 
-@pytest.mark.parametrize("module", [Softmaxed, OutOfOrder])
-def test_the_output_must_be_that_of_the_layer(module):
-    layer = last_layer(module())
-    with pytest.raises(TypeError, match=f"{module.__name__} cannot be taken: its output is not that"):
-        layer.features(X)
+def test_samples_find_the_layer_whatever_the_order_of_names():
+    module = OutOfOrder()
+    layer = last_layer(module, X[:4])
+    np.testing.assert_array_equal(layer.coef, module.head.weight.detach().double())
+    found = softmax(layer.features(X) @ layer.coef.T + layer.intercept, axis=1)
+    np.testing.assert_allclose(found, proba(module, X), atol=1e-6)
+    with pytest.raises(NoLastLayerError, match=r"not that of the nn.Linear that it names last.*last_layer\(module, s"):
+        last_layer(module).features(X)
+    with pytest.raises(ValueError, match="samples is empty"):
+        last_layer(module, X[:0])
 
 
-@pytest.mark.parametrize("end", [nn.Softmax(dim=1), nn.ReLU(), nn.Conv1d(3, 3, 1)])
-def test_another_last_part_is_refused(end):
-    with pytest.raises(TypeError, match=f"last part is {type(end).__name__}.*RegressAndReweight or ROGD"):
-        last_layer(nn.Sequential(nn.Linear(6, 3), end))
+def test_a_module_of_double_precision_computes_in_it():
+    module = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3)).double()
+    with torch.no_grad():
+        expected = torch.softmax(module(torch.as_tensor(X)), dim=1).numpy()
+    np.testing.assert_allclose(rebuilt(module, X), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_stays_within_its_rounding(dtype):
+    """Computed in single precision, as not every processor can do it in half, and rounded."""
+    layer = nn.Linear(300, 3).to(dtype)
+    features = torch.randn(20, 300).to(dtype)
+    with torch.no_grad():
+        output = (features.float() @ layer.weight.float().T + layer.bias.float()).to(dtype)
+        assert _why_not(layer, [features], output, 20) is None
+        assert _why_not(layer, [features], 2 * output, 20) is not None
+
+
+def test_wide_layers_of_large_features_are_not_refused_for_their_rounding():
+    module = nn.Linear(4000, 3)
+    wide = 1e4 * RNG.standard_normal((40, 4000))
+    last_layer(module).features(wide)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_neither_the_samples_nor_the_module_are_changed(dtype):
+    module = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(6, 3)).to(getattr(torch, np.dtype(dtype).name))
+    samples = X.astype(dtype)
+    layer = last_layer(module)
+    layer.features(samples)
+    layer.features(torch.from_numpy(samples))
+    np.testing.assert_array_equal(samples, X.astype(dtype))
+    samples.flags.writeable = False
+    before = layer.features(samples)
+    layer.coef[:], layer.intercept[:] = 0, 0
+    assert module[1].weight.abs().min() > 0
+    assert module[1].bias.abs().min() > 0
+    np.testing.assert_array_equal(layer.features(samples), before)
 
 
 def test_a_layer_on_sequences_is_refused():

@@ -57,3 +57,41 @@ def test_it_is_saved_with_what_it_has_learned():
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     # Its generator goes on where it was, so that a second fit is the same, too.
     np.testing.assert_array_equal(loaded.fit(X, Y).coef_, model.fit(X, Y).coef_)
+
+
+def test_lists_and_single_precision():
+    model = LinearSGD(batch_size=20, rng=0).fit(X.astype(np.float32), Y)
+    listed = LinearSGD(batch_size=20, rng=0).fit(X.astype(np.float32).tolist(), Y.tolist())
+    np.testing.assert_allclose(listed.coef_, model.coef_, atol=1e-12)
+    np.testing.assert_allclose(listed.predict_proba(X.tolist()), model.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "samples", "labels", "error", "message"),
+    [
+        ({"epochs": 0}, X, Y, ValueError, "epochs is 0"),
+        ({"epochs": 1.5}, X, Y, TypeError, "epochs is 1.5"),
+        ({"batch_size": 0}, X, Y, ValueError, "batch_size is 0"),
+        ({"step_size": -1}, X, Y, ValueError, "step_size is -1"),
+        ({"momentum": 2}, X, Y, ValueError, "momentum is 2"),
+        ({"l2": "a"}, X, Y, TypeError, "l2 is 'a'"),
+        ({}, X[0], Y, ValueError, r"shape \(3,\).*expected numbers, of shape \(samples, features\)"),
+        ({}, X.astype(str), Y, ValueError, "expected numbers"),
+        ({}, np.where(np.arange(90)[:, np.newaxis] == 4, np.nan, X), Y, ValueError, "NaN or an infinity in sample 4"),
+        ({}, X, Y.astype(str), TypeError, "expected class indices"),
+        ({}, X[:0], [], ValueError, "y is empty"),
+        ({}, X, Y[1:], ValueError, "89 labels; expected 90"),
+        ({}, X, np.where(Y == 2, -1, Y), ValueError, "unknown label -1; expected class indices 0..1"),
+        ({}, X, np.where(Y == 2, np.nan, Y), ValueError, "NaN"),
+    ],
+)
+def test_bad_input(parameters, samples, labels, error, message):
+    model = LinearSGD(**parameters)
+    with pytest.raises(error, match=message):
+        model.fit(samples, labels)
+    assert not hasattr(model, "coef_")
+
+
+def test_labels_may_be_objects_that_are_numbers():
+    model = LinearSGD(batch_size=20, rng=0)
+    np.testing.assert_array_equal(model.fit(X, Y.astype(object)).coef_, model.fit(X, Y).coef_)

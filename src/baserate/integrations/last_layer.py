@@ -6,16 +6,20 @@ from typing import Any
 from baserate.models.last_layer import LastLayer, last_layer_of
 
 
-def last_layer(model: Any) -> LastLayer:
+def last_layer(model: Any, samples: Any = None) -> LastLayer:
     """Take a fitted classifier apart: ``softmax(features(X) @ coef.T + intercept)`` is its probabilities.
 
     Parameters
     ----------
     model : estimator or torch.nn.Module
         Of scikit-learn: `LogisticRegression`, `LogisticRegressionCV`, `LinearDiscriminantAnalysis`, `MLPClassifier`,
-        pipelines that end in one of them, and searches over their parameters. Of torch: a module that ends in an
-        `nn.Linear`, whose output is the module's own; a single output is taken for the logit of the second of two
-        classes. Of this library: every model of `baserate.models`.
+        pipelines that end in one of them, and searches over their parameters. Of torch: a module that returns what
+        an `nn.Linear` gave; a single output is taken for the logit of the second of two classes. Of this library:
+        every model of `baserate.models`.
+    samples : array or tensor, optional
+        A few samples for a torch module, to find out at once which of its linear layers is the last. Default: the one
+        that it names last, and whether that is right is found out when `features` is called first, which raises if it
+        is not. Other models do not need any.
 
     Returns
     -------
@@ -25,9 +29,10 @@ def last_layer(model: Any) -> LastLayer:
 
     Raises
     ------
-    TypeError
-        If the probabilities of the model are not the softmax of a linear layer: forests, boosted trees, support vector
-        machines, one-vs-rest and calibrated models. Methods that need probabilities only work with those.
+    NoLastLayerError
+        A TypeError (in `baserate.models.last_layer`). If the probabilities of the model are not the softmax of a
+        linear layer: forests, boosted trees, support vector machines, one-vs-rest and calibrated models. Methods that
+        need probabilities only work with those.
 
     Examples
     --------
@@ -47,5 +52,5 @@ def last_layer(model: Any) -> LastLayer:
     if torch is not None and isinstance(model, torch.nn.Module):
         from baserate.integrations.torch_modules import last_layer_of_module
 
-        return last_layer_of_module(model)
+        return last_layer_of_module(model, samples)
     return last_layer_of(model)

@@ -7,54 +7,101 @@ from typing import Any
 import numpy as np
 
 from baserate.models._torch import nn, torch
-from baserate.models.last_layer import LastLayer
+from baserate.models.last_layer import LastLayer, NoLastLayerError, two_rows
 from baserate.protocols import FloatArray
 
 _AT_ONCE = 512  # samples through the module in one go
+_NOT_THE_LAST = (
+    "its output is not that of the nn.Linear that it names last; if it is that of another one, last_layer(module, "
+    "samples) finds it"
+)
 
 
-def last_layer_of_module(module: nn.Module) -> LastLayer:
-    """Take a module apart at its last layer, which must be an `nn.Linear`.
+def last_layer_of_module(module: nn.Module, samples: Any = None) -> LastLayer:
+    """Take a module apart at the `nn.Linear` whose output is the module's own.
+
+    A module need not use its parts in the order in which it names them. With `samples` the layer is found by running
+    them; without, it is the `nn.Linear` that is named last. Either way `features` compares the layer's output with the
+    module's, by value, and refuses what differs.
 
     Samples may be arrays or tensors. Real numbers are converted to the precision of the layer, whole numbers (the
     numbers of tokens, say) are handed on as they are. The module is put into evaluation mode while it computes.
     """
-    leaves = [part for part in module.modules() if not any(True for _ in part.children())]
-    last = leaves[-1]
-    if not isinstance(last, nn.Linear):
-        raise TypeError(_refusal(module, f"its last part is {type(last).__name__}, not Linear"))
-    coef = last.weight.detach().cpu().double().numpy().copy()
-    intercept = np.zeros(len(coef)) if last.bias is None else last.bias.detach().cpu().double().numpy().copy()
-    if len(coef) == 1:
-        coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
-    return LastLayer(lambda X: _features(module, last, X), coef, intercept)
+    layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    if not layers:
+        raise NoLastLayerError(_refusal(module, "it has no nn.Linear"))
+    last = layers[-1] if samples is None else _find(module, layers, samples)
+    intercept = torch.zeros(last.out_features) if last.bias is None else last.bias
+    rows = two_rows(*(values.detach().cpu().double().numpy() for values in (last.weight, intercept)))
+    return LastLayer(lambda X: _features(module, last, X), *rows)
+
+
+def _find(module: nn.Module, layers: list[nn.Linear], samples: Any) -> nn.Linear:
+    """The layer whose output is that of the module."""
+    if len(samples) == 0:
+        raise ValueError("samples is empty; give at least one, or leave it out.")
+    refusals = []
+    for layer in reversed(layers):
+        try:
+            _features(module, layer, samples)
+        except NoLastLayerError as error:
+            refusals.append(error)
+        else:
+            return layer
+    raise NoLastLayerError(_refusal(module, "its output is that of none of its linear layers")) from refusals[0]
 
 
 def _features(module: nn.Module, last: nn.Linear, X: Any) -> FloatArray:
-    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
-    hook = last.register_forward_hook(lambda _, inputs, output: seen.append((inputs[0], output)))
+    seen: list[torch.Tensor] = []
+
+    def remember(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], __: Any) -> None:
+        given = inputs[0] if inputs else named["input"]
+        seen[:] = [given.detach().clone()]  # the module may go on to change it in place
+
+    samples = X if isinstance(X, torch.Tensor) else np.asarray(X)
     found: list[FloatArray] = [np.empty((0, last.in_features))]
+    hook = last.register_forward_hook(remember, with_kwargs=True)
     try:
         with _evaluating(module), torch.no_grad():
-            samples = _as_tensor(X, last.weight)
             for first in range(0, len(samples), _AT_ONCE):
+                part = _as_tensor(samples[first : first + _AT_ONCE], last.weight)
+                n = len(part)
                 seen.clear()
-                output = module(samples[first : first + _AT_ONCE])
-                # The order of parts says nothing about the order in which they are used: this does.
-                if len(seen) != 1 or seen[0][1] is not output:
-                    raise TypeError(_refusal(module, "its output is not that of its last linear layer"))
-                if seen[0][0].ndim != 2:
-                    raise TypeError(_refusal(module, f"its last layer is used on shape {tuple(seen[0][0].shape)}"))
-                found.append(seen[0][0].cpu().double().numpy())
+                reason = _why_not(last, seen, module(part), n)
+                if reason:
+                    raise NoLastLayerError(_refusal(module, reason))
+                found.append(seen[0].cpu().double().numpy())
     finally:
         hook.remove()
     return np.concatenate(found)
 
 
-def _as_tensor(X: Any, like: torch.Tensor) -> torch.Tensor:
-    samples = X if isinstance(X, torch.Tensor) else torch.as_tensor(np.array(X))
+def _why_not(last: nn.Linear, seen: list[torch.Tensor], output: Any, n: int) -> str | None:
+    """Why the output of a module is not what a layer makes of what it saw; None if it is."""
+    if not seen:
+        return f"{_NOT_THE_LAST} (that one is not used)"
+    if seen[0].ndim != 2:
+        return f"its last layer is used on shape {tuple(seen[0].shape)}"
+    if not isinstance(output, torch.Tensor) or not output.is_floating_point():
+        return f"its output is {type(output).__name__}, not a tensor of real numbers"
+    features, weight = seen[0].double(), last.weight.double()
+    bias = torch.zeros_like(weight[:, 0]) if last.bias is None else last.bias.double()
+    logits = output.double().reshape(-1, 1) if weight.shape[0] == 1 and output.ndim == 1 else output.double()
+    expected = features @ weight.T + bias
+    if logits.shape != expected.shape or len(features) != n:
+        return _NOT_THE_LAST
+    # What rounding may do: to the result, and to a sum of that many terms, which half precision sums in single.
+    single = torch.finfo(torch.float32).eps
+    eps = torch.finfo(output.dtype).eps
+    bound = (8 * eps + last.in_features * min(eps, single)) * (features.abs() @ weight.abs().T + bias.abs())
+    return _NOT_THE_LAST if bool(((logits - expected).abs() > bound).any()) else None
+
+
+def _as_tensor(part: Any, like: torch.Tensor) -> torch.Tensor:
+    """A part of the samples in memory of its own: a module may change its input in place."""
+    samples = part.detach() if isinstance(part, torch.Tensor) else torch.as_tensor(np.array(part))
     dtype = like.dtype if samples.is_floating_point() else samples.dtype
-    return samples.to(device=like.device, dtype=dtype)
+    return samples.to(device=like.device, dtype=dtype, copy=isinstance(part, torch.Tensor))
 
 
 @contextmanager

@@ -13,6 +13,13 @@ from baserate.models.recipes import RECIPES, find
 
 INTERRUPTED = 130
 
+_GOES_ON = "the same command goes on after the last epoch that was finished, if one was."
+_BEGINS_ANEW = "the same command begins anew; data that were downloaded are kept."
+_WHEN_STOPPED = {
+    **dict.fromkeys(("mlp", "scaled mlp", "resnet18"), _GOES_ON),
+    "transformer": "the same command goes on; texts that were embedded are kept.",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit status."""
@@ -31,13 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.seed < 0:
         parser.error(f"--seed is {options.seed}; give a whole number of at least 0")
     try:
-        find(options.dataset, options.model)
+        recipe = find(options.dataset, options.model)
     except ValueError as error:
         parser.error(str(error))
+    if options.commit is not None and options.commit.exists() and not options.commit.is_dir():
+        parser.error(f"--commit {options.commit} is a file; name a folder, which is made if it is not there")
     try:
         _train(options.dataset, options.model, options.seed, options.commit)
     except KeyboardInterrupt:
-        sys.stderr.write("stopped; the same command goes on from the last epoch.\n")
+        sys.stderr.write(f"stopped; {_WHEN_STOPPED.get(recipe.kind, _BEGINS_ANEW)}\n")
         return INTERRUPTED
     except (OSError, ValueError, ModuleNotFoundError, FloatingPointError) as error:
         sys.stderr.write(f"baserate.models: {error}\n")
@@ -47,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _train(dataset: str, model: str, seed: int, folder: Path | None) -> None:
     data = trained.outputs_as_bytes(dataset, model, seed=seed)
-    found = trained.outputs(dataset, model, seed=seed, packaged=False)
+    found, _ = output_files.from_bytes(data, f"{dataset}-{model}.npz")
     sys.stdout.write(
         f"{dataset} {model}: accuracy {100 * found.accuracy:.2f} % on {len(found.target_y):,} target samples; "
         f"holdout {len(found.holdout_y):,}\n"

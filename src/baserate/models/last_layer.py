@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 
+from baserate.models._training_data import check_trained
 from baserate.models.linear_sgd import LinearSGD
 from baserate.protocols import FloatArray
-from baserate.validation import check_fitted
 
 _ACTIVATIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "identity": lambda x: x,
@@ -22,6 +22,13 @@ _ACTIVATIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
 }
+
+
+_SPREAD = 3.0  # of the logits that a model is tried at: near 0, and far from it, softmax and one-vs-rest are the same
+
+
+class NoLastLayerError(TypeError):
+    """The probabilities of a model are not the softmax of a linear layer; says why, and what to use instead."""
 
 
 class LastLayer(NamedTuple):
@@ -58,8 +65,8 @@ def last_layer_of(model: Any) -> LastLayer:
 
     Raises
     ------
-    TypeError
-        If the probabilities of the model are not the softmax of a linear layer.
+    NoLastLayerError
+        A TypeError. If the probabilities of the model are not the softmax of a linear layer.
 
     Examples
     --------
@@ -76,29 +83,35 @@ def last_layer_of(model: Any) -> LastLayer:
         return inner._replace(features=lambda X: inner.features(before.transform(X) if len(before) else X))
     if hasattr(model, "best_estimator_"):  # a search over parameters predicts with the best model it found
         return last_layer_of(model.best_estimator_)
+    if hasattr(model, "refit") and hasattr(model, "estimator"):  # a search that has no best model
+        if not model.refit:
+            raise NoLastLayerError(_refusal(model, "with refit=False it keeps no model; fit it with refit=True"))
+        check_trained(model, "best_estimator_")
     if isinstance(model, LogisticRegression | LinearDiscriminantAnalysis):
-        check_fitted(model, "coef_")
-        return _checked(model, LastLayer(_as_numbers, *_two_rows(model.coef_, model.intercept_)))
+        check_trained(model, "coef_")
+        return _checked(model, _as_numbers, model.coef_, model.intercept_, _probe(model.coef_, model.intercept_))
     if isinstance(model, LinearSGD):
-        check_fitted(model, "coef_")
+        check_trained(model, "coef_")
         return LastLayer(_as_numbers, model.coef_, np.zeros(len(model.coef_)))
     if isinstance(model, MLPClassifier):
-        check_fitted(model, "coefs_")
+        check_trained(model, "coefs_")
         if model.out_activation_ == "logistic" and model.n_outputs_ > 1:
-            raise TypeError(_refusal(model, "it was fitted to several labels per sample, each with a probability"))
-        layer = _two_rows(model.coefs_[-1].T, model.intercepts_[-1])
-        return _checked(model, LastLayer(lambda X: _hidden(model, X), *layer))
+            raise NoLastLayerError(
+                _refusal(model, "it was fitted to several labels per sample, each with a probability")
+            )
+        probe = _probe(model.coefs_[0].T[:32], model.intercepts_[0][:32])  # some of its units will do
+        return _checked(model, lambda X: _hidden(model, X), model.coefs_[-1].T, model.intercepts_[-1], probe)
     if callable(getattr(model, "features", None)):
-        check_fitted(model, "coef_")
+        check_trained(model, "coef_")
         return LastLayer(model.features, np.array(model.coef_, np.float64), np.array(model.intercept_, np.float64))
-    raise TypeError(_refusal(model, "it has no last linear layer whose softmax is its probabilities"))
+    raise NoLastLayerError(_refusal(model, "it has no last linear layer whose softmax is its probabilities"))
 
 
-def _two_rows(coef: NDArray[Any], intercept: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+def two_rows(coef: NDArray[Any], intercept: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     """The layer in float64; that of a binary model, which has one row, with a row of zeros for the first class."""
     if len(coef) == 1:
         coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
-    return np.array(coef, dtype=np.float64), np.array(intercept, dtype=np.float64)
+    return np.array(coef, dtype=np.float64, order="C"), np.array(intercept, dtype=np.float64)
 
 
 def _as_numbers(X: Any) -> FloatArray:
@@ -117,16 +130,37 @@ def _hidden(model: Any, X: Any) -> FloatArray:
     return x.astype(np.float64)
 
 
-def _checked(model: Any, layer: LastLayer) -> LastLayer:
+def _probe(weights: NDArray[Any], intercept: NDArray[Any]) -> FloatArray:
+    """Made-up samples that a linear layer gives logits of a few units, whatever the scale of its features."""
+    wanted = _SPREAD * np.random.default_rng(0).standard_normal((16, len(weights)))
+    sizes = np.linalg.norm(weights.astype(np.float64), axis=0)
+    sizes[sizes == 0] = 1
+    # Directions that the layer hardly sees are left out: they would need samples of absurd size.
+    return np.asarray((wanted - intercept) @ np.linalg.pinv(weights / sizes, rcond=1e-3).T / sizes)
+
+
+def _checked(
+    model: Any, features: Callable[[Any], FloatArray], coef: NDArray[Any], intercept: NDArray[Any], probe: FloatArray
+) -> LastLayer:
     """The layer, if it gives the model's own probabilities: the same class may be fitted as one-vs-rest."""
-    probe = np.random.default_rng(0).standard_normal((16, model.n_features_in_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the model may have been fitted on a frame, and miss its names here
         expected = model.predict_proba(probe)
-    found = softmax(layer.logits(layer.features(probe)), axis=1)
-    if expected.shape != found.shape or not np.allclose(expected, found, atol=1e-5):
-        raise TypeError(_refusal(model, "it was fitted one class against the rest"))
-    return layer
+    forms = [two_rows(coef, intercept)]
+    if len(coef) == 1:  # a multinomial regression on two classes has the opposite logit for the first one
+        forms.append(two_rows(np.vstack([-coef, coef]), np.append(-intercept, intercept)))
+    for form in forms:
+        layer = LastLayer(features, *form)
+        found = softmax(layer.logits(features(probe)), axis=1)
+        if expected.shape == found.shape and np.allclose(expected, found, atol=1e-5):
+            return layer
+    raise NoLastLayerError(
+        _refusal(
+            model,
+            "its probabilities are not the softmax of its linear layer (as of one that was fitted one class against "
+            "the rest)",
+        )
+    )
 
 
 def _refusal(model: Any, reason: str) -> str:

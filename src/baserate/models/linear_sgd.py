@@ -1,14 +1,15 @@
 """Softmax regression by mini-batch gradient descent with momentum: the base model of the synthetic experiments."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from baserate.models._training_data import check_finite, check_trained, check_training_labels
 from baserate.protocols import FloatArray
 from baserate.state import Component
-from baserate.validation import check_fitted, check_labels, check_rng
+from baserate.validation import check_integer, check_real, check_rng
 
 
 class LinearSGD(Component):
@@ -55,26 +56,40 @@ class LinearSGD(Component):
         self.batch_size = batch_size
         self.rng = rng
 
-    def fit(self, X: FloatArray, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on labelled samples; labels are 0..k-1."""
-        labels = check_labels(y, len(X), int(np.max(y)) + 1)
+        samples = check_finite(_as_matrix(X))
+        labels = check_training_labels(y, len(samples))
+        epochs, batch_size = check_integer(self.epochs, "epochs", 1), check_integer(self.batch_size, "batch_size", 1)
+        step_size, l2 = check_real(self.step_size, "step_size", 0, np.inf), check_real(self.l2, "l2", 0, np.inf)
+        momentum = check_real(self.momentum, "momentum", 0, 1)
         rng = check_rng(self.rng)
-        d, k = X.shape[1], int(labels.max()) + 1
+        d, k = samples.shape[1], int(labels.max()) + 1
         targets = np.eye(k)[labels]
         weights = rng.uniform(-1 / np.sqrt(d), 1 / np.sqrt(d), (d, k))
         velocity = np.zeros_like(weights)
-        for _ in range(self.epochs):
-            order = rng.permutation(len(X))
-            for start in range(0, len(X), self.batch_size):
-                rows = order[start : start + self.batch_size]
-                residual = softmax(X[rows] @ weights, axis=1) - targets[rows]
-                gradient = X[rows].T @ residual / len(rows) + self.l2 * weights
-                velocity = self.momentum * velocity + gradient
-                weights = weights - self.step_size * velocity
+        for _ in range(epochs):
+            order = rng.permutation(len(samples))
+            for start in range(0, len(samples), batch_size):
+                rows = order[start : start + batch_size]
+                batch = samples[rows]
+                residual = softmax(batch @ weights, axis=1) - targets[rows]
+                gradient = batch.T @ residual / len(rows) + l2 * weights
+                velocity = momentum * velocity + gradient
+                weights = weights - step_size * velocity
         self.coef_ = np.ascontiguousarray(weights.T)
         return self
 
-    def predict_proba(self, X: FloatArray) -> FloatArray:
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Class probabilities of some samples."""
-        check_fitted(self, "coef_")
-        return np.asarray(softmax(X @ self.coef_.T, axis=1))
+        check_trained(self, "coef_")
+        return np.asarray(softmax(_as_matrix(X) @ self.coef_.T, axis=1))
+
+
+def _as_matrix(X: ArrayLike) -> NDArray[Any]:
+    samples = np.asarray(X)
+    if samples.ndim != 2 or samples.shape[1] == 0 or samples.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X has shape {samples.shape} and dtype {samples.dtype}; expected numbers, of shape (samples, features)."
+        )
+    return samples

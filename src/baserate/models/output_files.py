@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from baserate.models._keeping import as_npz
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import write_atomically
 
@@ -83,23 +84,25 @@ def to_bytes(outputs: Outputs, made_by: dict[str, Any]) -> bytes:
         "in_time_order": outputs.in_time_order,
         "stand_in_for": outputs.stand_in_for,
     }
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        allow_pickle=False,
-        holdout_logits=outputs.holdout_logits,
-        holdout_y=outputs.holdout_y.astype(np.uint8),
-        target_logits=outputs.target_logits,
-        target_y=outputs.target_y.astype(np.uint8),
-        metadata=np.array(json.dumps(metadata, sort_keys=True)),
-    )
-    return buffer.getvalue()
+    arrays: dict[str, NDArray[Any]] = {
+        "holdout_logits": outputs.holdout_logits,
+        "holdout_y": outputs.holdout_y.astype(np.uint8),
+        "target_logits": outputs.target_logits,
+        "target_y": outputs.target_y.astype(np.uint8),
+        "metadata": np.array(json.dumps(metadata, sort_keys=True)),
+    }
+    return as_npz(arrays, compressed=True)
 
 
 def read(path: Path) -> tuple[Outputs, dict[str, Any]]:
     """The outputs in a file, and everything it says about them."""
+    return from_bytes(path.read_bytes(), str(path))
+
+
+def from_bytes(data: bytes, name: str) -> tuple[Outputs, dict[str, Any]]:
+    """The outputs in the bytes of a file of that name, and everything it says about them."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             metadata: dict[str, Any] = json.loads(str(stored["metadata"]))
             outputs = Outputs(
                 stored["holdout_logits"],
@@ -112,10 +115,12 @@ def read(path: Path) -> tuple[Outputs, dict[str, Any]]:
                 metadata["in_time_order"],
                 metadata["stand_in_for"],
             )
-    except FileNotFoundError:
-        raise
+        k = len(outputs.class_names)
+        for logits, y in (outputs[:2], outputs[2:4]):
+            if logits.shape != (len(y), k):
+                raise ValueError(f"logits of shape {logits.shape} for {len(y)} labels of {k} classes")
     except Exception as error:  # a damaged archive can trip any part of the reader
-        raise ValueError(f"{path} is damaged, or not a file of outputs ({error}); delete it.") from error
+        raise ValueError(f"{name} is damaged, or not a file of outputs ({error}); delete it.") from error
     return outputs, metadata
 
 

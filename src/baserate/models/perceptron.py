@@ -1,9 +1,10 @@
 """scikit-learn's MLPClassifier, trained epoch by epoch: with progress, and from a checkpoint."""
 
 import hashlib
-import io
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 
+from baserate.models._keeping import as_npz, keep
 from baserate.models.watching import Moment, Watcher, no_watcher
-from baserate.state import write_atomically
 from baserate.validation import check_integer
 
 
@@ -60,7 +61,7 @@ def mlp(
 
 def fit_in_epochs(
     model: Any,
-    X: NDArray[Any],
+    X: Any,
     y: ArrayLike,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -75,10 +76,10 @@ def fit_in_epochs(
     model : MLPClassifier
         With ``solver="sgd"``, a constant learning rate, no early stopping and a whole number as `random_state`.
     X, y : arrays
-        Training data. With float32 samples the network is float32, too.
+        Training data; samples may be a frame or sparse. With float32 samples the network is float32, too.
     checkpoint : path, optional
         A file that is written after each epoch. If it is there, training goes on from it, to the same bits as if it
-        had never stopped.
+        had never stopped. If it cannot be written, a line on standard error says so, and training goes on.
     watch : callable, optional
         Called after each epoch with a `Moment`; what it raises ends the training.
 
@@ -94,6 +95,10 @@ def fit_in_epochs(
         )
     seed = check_integer(model.random_state, "random_state", 0)
     labels = np.asarray(y)
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()  # whose rows can be taken
+    elif not hasattr(X, "shape"):
+        X = np.asarray(X)
     working = clone(model)
     run = _name_of_run(model, X, labels)
     file = None if checkpoint is None else Path(checkpoint)
@@ -110,36 +115,51 @@ def fit_in_epochs(
     return model
 
 
-def _run_epoch(model: Any, X: NDArray[Any], y: NDArray[Any]) -> None:
-    before = len(getattr(model, "loss_curve_", ()))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Training interrupted by user")
+def _run_epoch(model: Any, X: Any, y: NDArray[Any]) -> None:
+    with _ctrl_c_gets_through():
         model.partial_fit(X, y, classes=np.unique(y))
-    if len(model.loss_curve_) == before:  # scikit-learn swallows Ctrl-C, and stops in the middle of the epoch
-        raise KeyboardInterrupt
 
 
-def _name_of_run(model: Any, X: NDArray[Any], y: NDArray[Any]) -> str:
-    digest = hashlib.sha256(repr((sorted(model.get_params().items()), X.shape, X.dtype.str, y.dtype.str)).encode())
-    digest.update(np.ascontiguousarray(X).data)
-    digest.update(np.ascontiguousarray(y).data)
+@contextmanager
+def _ctrl_c_gets_through() -> Iterator[None]:
+    """scikit-learn swallows Ctrl-C with a warning, wherever in the epoch it is; here it is Ctrl-C again."""
+    message = "Training interrupted by user"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=message)
+        try:
+            yield
+        except UserWarning as warning:
+            if not str(warning).startswith(message):
+                raise
+            raise KeyboardInterrupt from None
+
+
+def _name_of_run(model: Any, X: Any, y: NDArray[Any]) -> str:
+    samples = [X.data, X.indices, X.indptr] if hasattr(X, "indptr") else [np.asarray(X)]
+    types = samples[0].dtype.str, y.dtype.str
+    digest = hashlib.sha256(repr((sorted(model.get_params().items()), X.shape, *types)).encode())
+    for array in (*samples, y):
+        # What lies in memory of an array of objects is where they are, not what they are.
+        plain = array.astype(str) if array.dtype.hasobject else array
+        digest.update(np.ascontiguousarray(plain).data)
     return digest.hexdigest()
 
 
 def _write(path: Path, run: str, model: Any) -> None:
-    buffer = io.BytesIO()
     arrays = {f"weight{i}": array for i, array in enumerate(model.coefs_ + model.intercepts_)}
     velocities = {f"velocity{i}": array for i, array in enumerate(model._optimizer.velocities)}
-    np.savez(buffer, allow_pickle=False, run=run, losses=model.loss_curve_, **arrays, **velocities)
-    write_atomically(path, buffer.getvalue())
+    keep(path, as_npz({"run": np.array(run), "losses": np.array(model.loss_curve_), **arrays, **velocities}))
 
 
-def _resume(model: Any, X: NDArray[Any], y: NDArray[Any], path: Path, run: str) -> int:
+def _resume(model: Any, X: Any, y: NDArray[Any], path: Path, run: str) -> int:
     """Put a checkpoint into a model; gives the number of epochs done."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as stored:
             found = {name: stored[name] for name in stored.files}
+        layers = sum(name.startswith("weight") for name in found) // 2
+        weights, velocities = ([found[f"{name}{i}"] for i in range(2 * layers)] for name in ("weight", "velocity"))
         found_run, losses = str(found["run"]), [float(loss) for loss in found["losses"]]
+        best = min(losses)
     except Exception as error:  # a damaged archive can trip any part of the reader
         raise ValueError(
             f"the checkpoint {path} is damaged or not one of an MLP ({error}); delete it to train anew."
@@ -150,11 +170,13 @@ def _resume(model: Any, X: NDArray[Any], y: NDArray[Any], path: Path, run: str) 
             "delete it to train anew."
         )
     rows = slice(0, max(model.batch_size, 1) if isinstance(model.batch_size, int) else 200)
-    model.partial_fit(X[rows], y[rows], classes=np.unique(y))  # makes everything of the right shape
-    layers = len(model.coefs_)
-    weights = [found[f"weight{i}"] for i in range(2 * layers)]
+    few = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    with _ctrl_c_gets_through():
+        model.partial_fit(few, y[rows], classes=np.unique(y))  # makes everything of the right shape
+    if [array.shape for array in weights] != [array.shape for array in model.coefs_ + model.intercepts_]:
+        raise ValueError(f"the checkpoint {path} is damaged: it lacks weights; delete it to train anew.")
     model.coefs_, model.intercepts_ = weights[:layers], weights[layers:]
-    model._optimizer.velocities = [found[f"velocity{i}"] for i in range(2 * layers)]
-    model.loss_curve_, model.loss_, model.best_loss_ = losses, losses[-1], min(losses)
-    model.t_, model.n_iter_ = len(losses) * len(X), 1
+    model._optimizer.velocities = velocities
+    model.loss_curve_, model.loss_, model.best_loss_ = losses, losses[-1], best
+    model.t_, model.n_iter_ = len(losses) * X.shape[0], 1
     return len(losses)

@@ -1,8 +1,8 @@
 """Which base model belongs to which data set, and how it is trained: the table behind every experiment."""
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from baserate import datasets
 from baserate.datasets import Dataset
 
 
@@ -86,9 +86,9 @@ def find(dataset: str, model: str) -> Recipe:
     ValueError
         If there is none; says what there is.
     """
-    datasets = sorted({name for name, _ in RECIPES})
-    if dataset not in datasets:
-        raise ValueError(f"there is no recipe for the data set {dataset!r}; choose one of {', '.join(datasets)}.")
+    known = sorted({name for name, _ in RECIPES})
+    if dataset not in known:
+        raise ValueError(f"there is no recipe for the data set {dataset!r}; choose one of {', '.join(known)}.")
     models = [name for of, name in RECIPES if of == dataset]
     if model not in models:
         raise ValueError(f"there is no model {model!r} for {dataset}; choose one of {', '.join(models)}.")
@@ -97,6 +97,5 @@ def find(dataset: str, model: str) -> Recipe:
 
 def load(dataset: str) -> Dataset:
     """Load the data set of a recipe; it is fetched if it is not in the cache."""
-    module, options = _LOADERS.get(dataset, (dataset, {}))
-    data: Dataset = import_module(f"baserate.datasets.{module}").load(**options)
-    return data
+    name, options = _LOADERS.get(dataset, (dataset, {}))
+    return datasets.load(name, **options)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from baserate.models._training_data import check_finite, check_trained, check_training_labels
 from baserate.models.watching import Watcher, no_watcher
 from baserate.protocols import FloatArray
 from baserate.state import Component
-from baserate.validation import check_fitted, check_integer, check_labels, check_real, check_rng
+from baserate.validation import check_integer, check_real, check_rng
 
 if TYPE_CHECKING:
     from baserate.models._resnet_network import Network
@@ -97,25 +98,29 @@ class ResNet18(Component):
         checkpoint : path, optional
             A file that is written after each epoch. If it is there, training goes on from it, and with the same number
             of threads ends in the same bits as if it had never stopped; if it is that of a finished training, the
-            model is read from it.
+            model is read from it. It is in torch's own format, and read as weights only: no code in it is run. If it
+            cannot be written, a line on standard error says so, and training goes on.
         watch : callable, optional
             Called after each batch with a `Moment`; what it raises ends the training.
         """
         images = _as_images(X)
-        labels = check_labels(y, len(images), int(np.max(y)) + 1)
+        labels = check_training_labels(y, len(images))
         if len(images) < 2:
             raise ValueError(f"X has {len(images)} image(s); a network that normalises by batches needs at least 2.")
         if self.schedule not in _SCHEDULES:
             raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(_SCHEDULES)}.")
         rng = check_rng(self.rng)
+        if self.rng is None and checkpoint is not None:
+            raise ValueError("rng is None, so no checkpoint could ever be continued; give a seed.")
+        momentum = check_real(self.momentum, "momentum", 0, 1)
         from baserate.models import _resnet_training
 
         plan = _resnet_training.Plan(
             width=check_integer(self.width, "width", 1),
             epochs=check_integer(self.epochs, "epochs", 1),
             step_size=check_real(self.step_size, "step_size", 0, np.inf),
-            momentum=check_real(self.momentum, "momentum", 0, 1),
-            nesterov=bool(self.nesterov),
+            momentum=momentum,
+            nesterov=bool(self.nesterov) and momentum > 0,  # without momentum it is the same, and torch refuses it
             l2=check_real(self.l2, "l2", 0, np.inf),
             batch_size=check_integer(self.batch_size, "batch_size", 2),
             schedule=self.schedule,
@@ -159,7 +164,7 @@ class ResNet18(Component):
         return np.array(self.weights_["head.bias"], dtype=np.float64)
 
     def _network(self) -> "Network":
-        check_fitted(self, "weights_")
+        check_trained(self, "weights_")
         from baserate.models._resnet_network import restore
         from baserate.models._torch import torch
 
@@ -181,7 +186,7 @@ def _as_images(X: NDArray[Any]) -> NDArray[Any]:
             f"X has shape {images.shape} and dtype {images.dtype}; expected images of numbers, of shape (samples, "
             "height, width, channels) or (samples, height, width)."
         )
-    return images
+    return check_finite(images)
 
 
 def _in_parts(function: Any, images: NDArray[Any], columns: int) -> FloatArray:

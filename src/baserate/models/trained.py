@@ -2,7 +2,8 @@
 
 What was trained is kept under the name of its data, parameters and seed, so that no sweep trains twice. A model that
 takes epochs is kept itself; one that scikit-learn fits in one go is fitted again when it is asked for, and only its
-outputs and features are kept. Nothing is kept as a pickle.
+outputs and features are kept. Arrays are kept as numpy's files without pickle; the checkpoint of a `ResNet18` is
+torch's own format, read as weights only.
 """
 
 import contextlib
@@ -21,17 +22,17 @@ from numpy.typing import NDArray
 from baserate.cache import cache_folder
 from baserate.datasets import Dataset
 from baserate.models import _kinds, output_files, recipes
+from baserate.models._keeping import keep, say
 from baserate.models._split import split
-from baserate.models.last_layer import LastLayer, last_layer_of
+from baserate.models.last_layer import LastLayer, NoLastLayerError, last_layer_of
 from baserate.models.output_files import Outputs
 from baserate.models.recipes import Recipe
 from baserate.models.transformer_head import TransformerHead
 from baserate.models.watching import Watcher, no_watcher, progress_bar
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import write_atomically
 from baserate.validation import check_integer
 
-_VERSION = 1  # part of every name in the cache: raise it when the same parameters come to mean another training
+_VERSION = 1  # of all that is kept or packaged: raise it when the same parameters come to mean another training
 NEVER = -1e4
 """The logit of a probability of 0: finite, and 0 again after the softmax."""
 
@@ -82,15 +83,17 @@ def outputs(dataset: str, model: str, *, seed: int = 0, progress: bool = True, p
     file = output_files.COMMITTED / f"{dataset}-{model}.npz"
     if packaged and file.exists():
         found, made_by = output_files.read(file)
-        if {key: made_by[key] for key in ("kind", "parameters", "seed")} == _plain(recipe, seed):
+        wanted = {"version": _VERSION, **_plain(recipe, seed)}
+        made_by = {"version": 1, **made_by}  # the first files do not name theirs
+        if all(made_by[key] == value for key, value in wanted.items()):
             return found
-    kept = _Run(dataset, model, seed).outputs_file(progress)
-    return output_files.read(kept)[0]
+    data = _Run(dataset, model, seed).outputs(progress)
+    return output_files.from_bytes(data, file.name)[0]
 
 
 def outputs_as_bytes(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> bytes:
     """The file that `outputs` keeps in the cache, for the package."""
-    return _Run(dataset, model, seed).outputs_file(progress).read_bytes()
+    return _Run(dataset, model, seed).outputs(progress)
 
 
 def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> Features:
@@ -103,23 +106,26 @@ def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) 
 
     Raises
     ------
-    TypeError
-        If the model has no last linear layer, as a random forest.
+    NoLastLayerError
+        A TypeError. If the model has no last linear layer, as a random forest.
     """
     run = _Run(dataset, model, seed)
-    names = ("holdout", "target", "coef", "intercept")
-    files = {name: run.folder / f"{name}.npy" for name in names}
-    if not all(file.exists() for file in files.values()):
+    stored, layer = run.kept_features(), None
+    if stored is None:
         with _watching(f"{dataset} {model}", progress) as watch:
             trained = run.fitted(watch)
             layer = run.spread(trained, last_layer_of(trained))
-            found = {name: run.see(trained, layer, part, watch) for name, part in run.parts().items()}
-        for name, array in {**found, "coef": layer.coef, "intercept": layer.intercept}.items():
-            _save(files[name], array.astype(np.float32) if name in found else array)
-    stored = {name: np.load(file, allow_pickle=False) for name, file in files.items()}
+            seen = {name: run.see(trained, layer, part, watch) for name, part in run.parts().items()}
+        stored = {name: array.astype(np.float32) for name, array in seen.items()}
+        stored |= {"coef": layer.coef, "intercept": layer.intercept}
+        for name, array in stored.items():
+            keep(run.folder / f"{name}.npy", _as_npy(array))
 
     def see(X: Any) -> FloatArray:
-        return last_layer_of(train(dataset, model, seed=seed, progress=False)).features(X)
+        nonlocal layer
+        if layer is None:  # all else came out of the cache
+            layer = last_layer_of(train(dataset, model, seed=seed, progress=False))
+        return layer.features(X)
 
     return Features(
         stored["holdout"],
@@ -141,7 +147,8 @@ class _Run:
         self.checksum = checksum(self.data)
         named = {"version": _VERSION, "data": self.checksum, "model": model, **_plain(self.recipe, self.seed)}
         key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
-        self.folder = cache_folder("models", f"{dataset}-{model}-{key[:32]}")
+        # Made when something is written: reading what is there must not need the right to write.
+        self.folder = cache_folder() / "models" / f"{dataset}-{model}-{key[:32]}"
         self.rows, self.held = split(self.data.source_y, self.seed)
 
     def parts(self) -> dict[str, NDArray[Any]]:
@@ -154,35 +161,62 @@ class _Run:
             self.data.source_X[self.rows],
             self.data.source_y[self.rows],
             self.folder / "checkpoint",
-            cache_folder("embeddings"),
+            _embeddings(),
             watch,
         )
 
-    def outputs_file(self, progress: bool) -> Path:
-        """The file of the cache; made if it is not there."""
+    def kept_features(self) -> dict[str, NDArray[Any]] | None:
+        """Features and last layer out of the cache, if all of them are there and what they should be."""
+        n, m, k = len(self.held), len(self.data.target_y), len(self.data.class_names)
+        found: dict[str, NDArray[Any]] = {}
+        for name, rows in {"holdout": n, "target": m, "coef": k, "intercept": k}.items():
+            file = self.folder / f"{name}.npy"
+            if not file.exists():
+                return None
+            try:
+                with file.open("rb") as raw:
+                    found[name] = np.load(raw, allow_pickle=False)
+                dtype = np.float32 if name in ("holdout", "target") else np.float64
+                shape = (rows,) if name == "intercept" else (rows, *found["holdout"].shape[1:])
+                if found[name].shape != shape or found[name].dtype != dtype or len(found["holdout"].shape) != 2:
+                    raise ValueError(f"it has shape {found[name].shape} and dtype {found[name].dtype}")
+            except Exception as error:  # a damaged file can trip any part of the reader
+                say(f"baserate: {file} is damaged ({error}); it is made anew.")
+                return None
+        return found
+
+    def outputs(self, progress: bool) -> bytes:
+        """The file of outputs, from the cache if it is there."""
         file = self.folder / "outputs.npz"
-        if not file.exists():
-            with _watching(" ".join(self.name), progress) as watch:
-                trained = self.fitted(watch)
-                holdout, target = (self._logits(trained, X, watch) for X in self.parts().values())
-            made = Outputs(
-                holdout,
-                self.data.source_y[self.held],
-                target,
-                self.data.target_y,
-                self.data.class_names,
-                self.data.provenance,
-                float((target.argmax(axis=1) == self.data.target_y).mean()),
-                self.data.in_time_order,
-                self.data.stand_in_for,
-            )
-            write_atomically(file, output_files.to_bytes(made, self._made_by()))
-        return file
+        if file.exists():
+            try:
+                data = file.read_bytes()
+                output_files.from_bytes(data, str(file))
+                return data
+            except ValueError as error:
+                say(f"baserate: {error} It is made anew.")
+        with _watching(" ".join(self.name), progress) as watch:
+            trained = self.fitted(watch)
+            holdout, target = (self._logits(trained, X, watch) for X in self.parts().values())
+        made = Outputs(
+            holdout,
+            self.data.source_y[self.held],
+            target,
+            self.data.target_y,
+            self.data.class_names,
+            self.data.provenance,
+            float((target.argmax(axis=1) == self.data.target_y).mean()),
+            self.data.in_time_order,
+            self.data.stand_in_for,
+        )
+        data = output_files.to_bytes(made, self._made_by())
+        keep(file, data)
+        return data
 
     def _logits(self, trained: Any, X: NDArray[Any], watch: Watcher) -> NDArray[np.float32]:
         try:
             layer = self.spread(trained, last_layer_of(trained))
-        except TypeError:  # probabilities only
+        except NoLastLayerError:  # probabilities only
             with np.errstate(divide="ignore"):
                 logs = np.maximum(np.log(trained.predict_proba(X)), NEVER)
             logits = np.full((len(X), len(self.data.class_names)), NEVER)
@@ -193,15 +227,19 @@ class _Run:
 
     def see(self, trained: Any, layer: LastLayer, X: NDArray[Any], watch: Watcher) -> FloatArray:
         if isinstance(trained, TransformerHead):
-            return trained.features(X, checkpoint=cache_folder("embeddings"), watch=watch)
+            return trained.features(X, checkpoint=_embeddings(), watch=watch)
         return layer.features(X)
 
     def spread(self, trained: Any, layer: LastLayer) -> LastLayer:
-        """The layer with one row per class, also for classes that the training data have no sample of."""
-        seen = getattr(trained, "classes_", np.arange(len(layer.coef)))
+        """The layer with one row per class; one that the training data have no sample of has probability 0.
+
+        Some models have no row for such a class, others one that was never trained.
+        """
+        seen = np.unique(self.data.source_y[self.rows])
+        rows = np.searchsorted(getattr(trained, "classes_", np.arange(len(layer.coef))), seen)
         k = len(self.data.class_names)
         coef, intercept = np.zeros((k, layer.coef.shape[1])), np.full(k, NEVER)
-        coef[seen], intercept[seen] = layer.coef, layer.intercept
+        coef[seen], intercept[seen] = layer.coef[rows], layer.intercept[rows]
         return LastLayer(layer.features, coef, intercept)
 
     def _made_by(self) -> dict[str, Any]:
@@ -215,6 +253,7 @@ class _Run:
         return {
             "dataset": dataset,
             "model": model,
+            "version": _VERSION,
             **_plain(self.recipe, self.seed),
             "data_sha256": self.checksum,
             "command": f"python -m baserate.models {dataset} {model} --seed {self.seed}",
@@ -251,7 +290,11 @@ def _watching(title: str, progress: bool) -> Iterator[Watcher]:
         yield watch
 
 
-def _save(path: Path, array: NDArray[Any]) -> None:
+def _embeddings() -> Path:
+    return cache_folder() / "embeddings"
+
+
+def _as_npy(array: NDArray[Any]) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
+from baserate.models._training_data import check_trained, check_training_labels
+from baserate.models.last_layer import two_rows
 from baserate.models.watching import Watcher, no_watcher
 from baserate.protocols import FloatArray
 from baserate.state import Component
-from baserate.validation import check_fitted, check_integer, check_labels, check_real
+from baserate.validation import check_integer, check_real
 
 
 class TransformerHead(Component):
@@ -60,18 +62,17 @@ class TransformerHead(Component):
         y : (n,) array of int
             Labels, 0..k-1.
         checkpoint : path, optional
-            A folder in which vectors are kept, every 256 texts: what was embedded before is not embedded again.
+            A folder in which vectors are kept, every 256 texts: what was embedded before is not embedded again. If
+            it cannot be written, a line on standard error says so, and it goes on.
         watch : callable, optional
             Called as texts are embedded; what it raises ends the training.
         """
-        labels = check_labels(y, len(X), int(np.max(y)) + 1)
+        labels = check_training_labels(y, len(X))
         strength = check_real(self.C, "C", 0, np.inf, closed=False)
         vectors = self.features(X, checkpoint=checkpoint, watch=watch)
         head = LogisticRegression(C=strength, max_iter=2000).fit(vectors, labels)
-        coef, intercept = head.coef_, head.intercept_
-        if len(coef) == 1:  # of two classes scikit-learn keeps one row
-            coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
-        self.coef_, self.intercept_, self.classes_ = np.ascontiguousarray(coef), intercept, head.classes_
+        self.coef_, self.intercept_ = two_rows(head.coef_, head.intercept_)
+        self.classes_ = head.classes_
         return self
 
     def features(
@@ -92,5 +93,5 @@ class TransformerHead(Component):
 
     def predict_proba(self, X: Sequence[str] | NDArray[Any]) -> FloatArray:
         """Class probabilities of some texts."""
-        check_fitted(self, "coef_")
+        check_trained(self, "coef_")
         return np.asarray(softmax(self.features(X) @ self.coef_.T + self.intercept_, axis=1))

@@ -1,8 +1,8 @@
 """Watching a training that takes a while: what it reports, and a progress bar on standard error."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import NamedTuple
 
 
@@ -54,7 +54,7 @@ def progress_bar(title: str) -> Iterator[Watcher]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    began = printed = time.monotonic()
+    began = printed = monotonic()
     before = 0.0  # what had been done when this began: a training may go on from a checkpoint
     first = True
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -67,7 +67,7 @@ def progress_bar(title: str) -> Iterator[Watcher]:
                 before, first = done - 1 / (moment.steps * moment.epochs), False
             text = f"{title}: {_describe(moment)}"
             progress.update(task, completed=done, description=text)
-            now = time.monotonic()
+            now = monotonic()
             finished = moment.step == moment.steps and moment.epoch == moment.epochs
             if not console.is_terminal and (finished or now - printed > _SECONDS_BETWEEN_LINES):
                 printed = now

@@ -12,13 +12,13 @@ from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
-from scipy.special import softmax
 from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baserate.adapters import ATLAS, ROGD, UOGD, Base, OptimalFixed, Oracle, RegressAndReweight, RetrainLastLayer
 from baserate.evaluation import evaluate
 from baserate.models import LastLayer, features, outputs
+from baserate.models.last_layer import NoLastLayerError
 from baserate.protocols import Adapter, Batch, FloatArray, IntArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, frequencies, replay_stream, sample_stream
 from baserate.trackers import FLHFTL, Arrows, FollowTheFixedWindow, FollowTheHistory, LastSighting
@@ -66,14 +66,16 @@ def load(dataset: str, model: str) -> Problem:
     said = outputs(dataset, model)
     try:
         seen = features(dataset, model)
-    except TypeError:  # it has no last layer
+    except NoLastLayerError:
         seen = None
+    if seen is not None and not np.array_equal(seen.target_y, said.target_y):
+        raise ValueError(f"the outputs of {dataset} {model} that come with the package are of other data than yours.")
     about = said.provenance + (f" A stand-in for {said.stand_in_for}." if said.stand_in_for else "")
     return Problem(
         (dataset, model),
-        softmax(said.holdout_logits.astype(np.float64), axis=1),
+        said.holdout_proba,
         said.holdout_y,
-        softmax(said.target_logits.astype(np.float64), axis=1),
+        said.target_proba,
         said.target_y,
         None if seen is None else seen.last_layer,
         None if seen is None else seen.holdout,
