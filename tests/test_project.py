@@ -17,7 +17,10 @@ def test_the_version_is_said_once():
     assert PROJECT["project"]["dynamic"] == ["version"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/datasets.md", "docs/models.md", "docs/performance.md"],
+)
 def test_links_and_commands_exist(page):
     text = (ROOT / page).read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):

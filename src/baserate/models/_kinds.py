@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline, make_pipeline  # type: ignore[import-untyped]
 from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baserate.models.linear_sgd import LinearSGD
 from baserate.models.perceptron import fit_in_epochs, mlp
@@ -21,12 +23,17 @@ from baserate.models.watching import Watcher
 from baserate.protocols import IntArray
 
 
-def _tfidf(rng: int, *, words: int, dimensions: int, C: float) -> Any:
+def _logistic(rng: int, *, C: float, tol: float = 1e-8) -> Any:
+    """Softmax regression fitted to the end: where a fit stops early, the number of threads decides where."""
+    return LogisticRegression(C=C, tol=tol, max_iter=10_000, random_state=rng)
+
+
+def _tfidf(rng: int, *, words: int, dimensions: int, C: float, tol: float = 1e-8) -> Any:
     """Weighted word counts, brought down to a few hundred dimensions so that the last layer stays small."""
     return make_pipeline(
         TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.5, max_features=words),
         TruncatedSVD(dimensions, random_state=rng),
-        LogisticRegression(C=C, max_iter=2000),
+        _logistic(rng, C=C, tol=tol),
     )
 
 
@@ -36,7 +43,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "mlp": lambda rng, **p: mlp(**p, rng=rng),
     "scaled mlp": lambda rng, **p: make_pipeline(StandardScaler(), mlp(**p, rng=rng)),
     "forest": lambda rng, **p: RandomForestClassifier(**p, random_state=rng),
-    "logistic": lambda rng, **p: LogisticRegression(**p, random_state=rng),
+    "logistic": _logistic,
     "tfidf": _tfidf,
     "resnet18": lambda rng, **p: ResNet18(**p, rng=rng),
     "transformer": lambda _, **p: TransformerHead(**p),
@@ -56,5 +63,8 @@ def fit(model: Any, X: NDArray[Any], y: IntArray, checkpoint: Path, embeddings: 
     elif isinstance(model, TransformerHead):
         model.fit(X, y, checkpoint=embeddings, watch=watch)
     else:
-        model.fit(X, y)
+        # In single precision a regression would stop early, too.
+        samples = np.asarray(X, dtype=np.float64) if isinstance(model, LogisticRegression) else X
+        with threadpool_limits(1):  # several threads wait for each other longer than they work
+            model.fit(samples, y)
     return model

@@ -25,8 +25,8 @@ class Recipe(NamedTuple):
 
 
 _FOREST: dict[str, Any] = {"n_estimators": 100, "max_depth": 2}
-_LOGISTIC: dict[str, Any] = {"C": 1.0, "max_iter": 1000}
-_TFIDF: dict[str, Any] = {"words": 20_000, "dimensions": 300, "C": 30.0}
+_LOGISTIC: dict[str, Any] = {"C": 0.1, "tol": 1e-8}
+_TFIDF: dict[str, Any] = {"words": 20_000, "dimensions": 300, "C": 30.0, "tol": 1e-8}
 _PUBLISHED_RESNET: dict[str, Any] = {
     "width": 64, "epochs": 70, "batch_size": 200, "step_size": 0.1, "momentum": 0.9, "nesterov": False, "l2": 1e-4,
     "schedule": "constant", "augment": True,

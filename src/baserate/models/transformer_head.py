@@ -70,7 +70,7 @@ class TransformerHead(Component):
         labels = check_training_labels(y, len(X))
         strength = check_real(self.C, "C", 0, np.inf, closed=False)
         vectors = self.features(X, checkpoint=checkpoint, watch=watch)
-        head = LogisticRegression(C=strength, max_iter=2000).fit(vectors, labels)
+        head = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(vectors, labels)
         self.coef_, self.intercept_ = two_rows(head.coef_, head.intercept_)
         self.classes_ = head.classes_
         return self
