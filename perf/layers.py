@@ -38,11 +38,11 @@ def layers():
         )
     (one, one_loop), (many, many_loop) = times
     best = fastest(one, one_loop, many, many_loop, repeats=30)
-    size = f"{N:,} x {D}, {K} classes"
+    size = f"{N:,} x {D}"
     m = len(atlas.weights_)
     note = "numpy, a softmax and an outer sum for each class; for ATLAS, for each class of each copy"
-    yield Row(f"UOGD, a round, holdout {size}", "a loop over classes", best[0], best[1], "faster", note=note)
-    yield Row(f"ATLAS, {m} copies, the same", "a loop over copies and classes", best[2], best[3], "faster", note=note)
+    yield Row(f"UOGD, holdout {size}", "a loop over classes", best[0], best[1], "faster", note=note)
+    yield Row(f"ATLAS, {m} copies, the same", "the same for each copy", best[2], best[3], "faster", note=note)
     yield Row(f"ATLAS, {m} copies, the same", "UOGD, one copy", best[2], best[0], "cheap", bound=3)
 
 
@@ -61,4 +61,4 @@ def rogd():
 
     agree("ROGD", subject.prior_, loop())
     times = fastest(lambda: seconds(lambda: subject.step(batch), 20), lambda: seconds(loop, 5), repeats=30)
-    yield Row(f"ROGD, a round, holdout {N:,} x {K}", "a loop over pairs of classes", *times, "faster")
+    yield Row(f"ROGD, holdout {N:,} x {K}", "a loop over pairs", *times, "faster")

@@ -100,7 +100,7 @@ def as_table(rows):
     for heading in ["takes", "baseline", "ratio", "bound"]:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
-    notes = [row.note for row in rows if row.note]
+    notes = list(dict.fromkeys(row.note for row in rows if row.note))
     for row in rows:
         mark = f" ({notes.index(row.note) + 1})" if row.note else ""
         times = in_units(row.subject_seconds), in_units(row.baseline_seconds)
