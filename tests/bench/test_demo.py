@@ -51,7 +51,9 @@ def test_a_cell_is_what_a_direct_evaluation_gives(demo, problem):
     direct = evaluate(adapter, stream)
     ours = cell(demo, "Square", "FLH-FTL (window)").evaluation
     np.testing.assert_array_equal(ours.wrong, direct.wrong)
-    np.testing.assert_array_equal(ours.prior, direct.prior)
+    np.testing.assert_allclose(
+        ours.prior, direct.prior, rtol=0, atol=1e-12
+    )  # the demo has one thread, this may have more
 
 
 def test_regret_is_the_extra_loss_over_the_pool(demo, problem):

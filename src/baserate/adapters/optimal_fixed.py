@@ -46,8 +46,8 @@ class OptimalFixed(ReweightingAdapter):
     >>> pool, y = [[0.9, 0.1], [0.6, 0.4], [0.55, 0.45], [0.2, 0.8]], [0, 0, 1, 1]
     >>> stream = list(sample_stream(pool, y, Constant([0.1, 0.9]), n_rounds=50, rng=0, batch_size=2))
     >>> best = OptimalFixed.from_stream(stream, calibrator=None).fit(pool, y)
-    >>> best.predict_proba([[0.55, 0.45]]).argmax()
-    np.int64(1)
+    >>> int(best.predict_proba([[0.55, 0.45]]).argmax())
+    1
     """
 
     def __init__(
