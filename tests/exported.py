@@ -6,7 +6,7 @@ import inspect
 import baserate
 from baserate.state import Component
 
-ROLES = ("trackers", "marginals", "calibrators", "adapters", "shifts", "models")
+ROLES = ("trackers", "marginals", "calibrators", "adapters", "learners", "shifts", "models")
 
 
 def modules():

@@ -37,9 +37,9 @@ def test_every_target_is_explained():
     assert set(phony) - {"help"} == set(explained)
 
 
-def test_the_readme_names_every_tracker_estimator_calibrator_and_adapter():
+def test_the_readme_names_every_tracker_estimator_calibrator_adapter_and_learner():
     text = (ROOT / "README.md").read_text()
-    for role in ("trackers", "marginals", "calibrators", "adapters"):
+    for role in ("trackers", "marginals", "calibrators", "adapters", "learners"):
         for name in __import__(f"baserate.{role}", fromlist=["x"]).__all__:
             assert f"`{name}`" in text, name
 

@@ -24,8 +24,8 @@ _HOME = {
 
 
 _SUB_PACKAGES = {
-    "adapters", "calibrators", "checks", "datasets", "integrations", "marginals", "metrics", "models", "shifts",
-    "trackers",
+    "adapters", "calibrators", "checks", "datasets", "integrations", "learners", "marginals", "metrics", "models",
+    "shifts", "trackers",
 }  # fmt: skip
 
 

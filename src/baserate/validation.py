@@ -50,7 +50,7 @@ def _first_wild_entry(vector: FloatArray) -> int:
     return -1
 
 
-def _as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples, classes") -> FloatArray:
+def as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples, classes") -> FloatArray:
     """A C-ordered float64 array of `ndim` dimensions; the value itself where it is one already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
         return value
@@ -80,7 +80,7 @@ def _as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples
 
 def check_proba(proba: ArrayLike, n_classes: int | None = None, name: str = "proba") -> FloatArray:
     """Check a batch of class probabilities, one row per sample. An empty batch is fine."""
-    array = _as_float_array(proba, name, 2)
+    array = as_float_array(proba, name, 2)
     k = array.shape[1]
     if k != n_classes:
         if n_classes is not None:
@@ -181,7 +181,7 @@ def check_holdout(proba: ArrayLike, y: ArrayLike, *, every_class: bool) -> tuple
 
 def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
     """Check a vector with one finite number per class; it may leave the simplex."""
-    array = _as_float_array(z, name, 1)
+    array = as_float_array(z, name, 1)
     if len(array) != n_classes:
         raise ValueError(f"{name} has {len(array)} entries; expected {n_classes}, one per class.")
     bad = _first_wild_entry(array)
@@ -192,7 +192,7 @@ def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
 
 def check_features(X: ArrayLike, n_features: int, name: str = "X") -> FloatArray:
     """Check a batch of features, one row per sample. An empty batch is fine."""
-    array = _as_float_array(X, name, 2, "samples, features")
+    array = as_float_array(X, name, 2, "samples, features")
     if array.shape[1] != n_features:
         raise ValueError(
             f"{name} has {array.shape[1]} columns; expected {n_features}, the features that the last layer sees."
@@ -217,7 +217,7 @@ def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
             "baserate.integrations.last_layer(model) gets. A model that has no such layer (a forest, say) works with "
             "the methods that re-weight its probabilities, such as RegressAndReweight."
         )
-    weights = _as_float_array(coef, "coef", 2, "classes, features")
+    weights = as_float_array(coef, "coef", 2, "classes, features")
     k, d = weights.shape
     if k < 2 or d < 1:
         raise ValueError(
@@ -239,7 +239,7 @@ def check_prior(
     q: ArrayLike, n_classes: int | None = None, name: str = "prior", *, positive: bool = False
 ) -> FloatArray:
     """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
-    array = _as_float_array(q, name, 1)
+    array = as_float_array(q, name, 1)
     # A sum that is not quite one would be tracked as a shift.
     array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
     if positive and (array == 0).any():

@@ -116,12 +116,12 @@ def fit_in_epochs(
 
 
 def _run_epoch(model: Any, X: Any, y: NDArray[Any]) -> None:
-    with _ctrl_c_gets_through():
+    with ctrl_c_gets_through():
         model.partial_fit(X, y, classes=np.unique(y))
 
 
 @contextmanager
-def _ctrl_c_gets_through() -> Iterator[None]:
+def ctrl_c_gets_through() -> Iterator[None]:
     """scikit-learn swallows Ctrl-C with a warning, wherever in the epoch it is; here it is Ctrl-C again."""
     message = "Training interrupted by user"
     with warnings.catch_warnings():
@@ -171,7 +171,7 @@ def _resume(model: Any, X: Any, y: NDArray[Any], path: Path, run: str) -> int:
         )
     rows = slice(0, max(model.batch_size, 1) if isinstance(model.batch_size, int) else 200)
     few = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    with _ctrl_c_gets_through():
+    with ctrl_c_gets_through():
         model.partial_fit(few, y[rows], classes=np.unique(y))  # makes everything of the right shape
     if [array.shape for array in weights] != [array.shape for array in model.coefs_ + model.intercepts_]:
         raise ValueError(f"the checkpoint {path} is damaged: it lacks weights; delete it to train anew.")

@@ -1,0 +1,7 @@
+"""Learners learn from a stream whose labels arrive after each prediction (supervised online label shift)."""
+
+from baserate.learners.continual_training import ContinualTraining
+from baserate.learners.continual_training_resampled import ContinualTrainingResampled
+from baserate.learners.train_by_weights import TrainByWeights
+
+__all__ = ["ContinualTraining", "ContinualTrainingResampled", "TrainByWeights"]

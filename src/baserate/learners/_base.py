@@ -1,0 +1,150 @@
+"""What all learners share: a pool of labelled samples, rounds, seeds, and updates that happen whole or not at all."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone  # type: ignore[import-untyped]
+
+from baserate.learners._epochs import check_epochs, train_in_epochs
+from baserate.learners._estimators import fresh
+from baserate.learners._pool import Pool
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import Component, check_array
+from baserate.validation import check_integer, check_labels, check_rng
+
+_SPLIT, _TRAINING = 0, 1  # what a round draws random numbers for
+
+
+class BaseLearner(Component):
+    """Predicts a round with what the rounds before have taught, then takes its labels in.
+
+    A subclass calls `_begin` at the end of its constructor, and implements `_check_parameters`, `_learn` and
+    `_predict`. `rounds_` counts the rounds taken in, `gradient_steps_` the mini-batches trained on.
+    """
+
+    input_kind = "features"
+
+    n_classes: int
+    estimator: Any
+    max_epochs: int
+    patience: int
+    batch_size: int
+    rng: int | np.random.Generator | None
+
+    def _begin(self) -> None:
+        check_integer(self.n_classes, "n_classes", 2)
+        check_epochs(self.max_epochs, self.patience, self.batch_size)
+        self._check_parameters()
+        # Seeds are made from this one and the size of the pool: then the state of no generator has to be kept.
+        self._seed = int(copy.deepcopy(check_rng(self.rng)).integers(2**63))
+        self._pool = Pool.empty()
+        self.model_: Any = None
+        self.rounds_ = 0
+        self.gradient_steps_ = 0
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, and start anew with them."""
+        if params:
+            changed = clone(self)  # so that a refused value leaves the learner as it was
+            super(BaseLearner, changed).set_params(**params)
+            changed._begin()
+            self.__dict__ = changed.__dict__
+        return self
+
+    def reset(self) -> None:
+        """Forget the stream, and everything learned from it."""
+        self._begin()
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Class probabilities of a batch; changes nothing.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Samples, as rows of numbers.
+        """
+        return self._predict(self._pool.check_samples(X))
+
+    def update(self, X: ArrayLike, y: ArrayLike) -> None:
+        """Take in one round, and learn for the next.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Samples, as rows of numbers. An empty batch is a round without samples.
+        y : (n,) array of int
+            Their labels, 0..k-1.
+        """
+        samples = self._pool.check_samples(X)
+        labels = check_labels(y, len(samples), self.n_classes)
+        then = copy.copy(self)  # so that an error of the estimator changes nothing
+        then._take_in(samples, labels)
+        self.__dict__ = then.__dict__
+
+    def _take_in(self, X: NDArray[Any], y: IntArray) -> None:
+        """Change the attributes of a learner that is a copy, and nothing inside of them."""
+        if len(y):
+            self._pool = self._pool.joined(X, y, self._propensity(y), self._generator(_SPLIT))
+            self._observe(y)
+        self.rounds_ += 1
+        self._learn(n_new=len(y))
+
+    def _propensity(self, y: IntArray) -> FloatArray:
+        """What was expected of each label's class before it was seen."""
+        return np.full(len(y), 1.0 / self.n_classes)
+
+    def _observe(self, y: IntArray) -> None:
+        """See the labels of a round, at least one."""
+
+    def _learn(self, n_new: int) -> None:
+        """Train on the pool, which has `n_new` samples more than in the round before."""
+        raise NotImplementedError
+
+    def _train_on(self, model: Any, weights: FloatArray, rng: np.random.Generator) -> int:
+        """Train a model on the pool, in place; gives the number of mini-batches."""
+        return train_in_epochs(
+            model,
+            self._pool,
+            self.n_classes,
+            weights,
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            batch_size=self.batch_size,
+            rng=rng,
+        )
+
+    def _go_on(self, weights: FloatArray) -> None:
+        """Train the model of the round before on."""
+        rng = self._generator()
+        model = fresh(self.estimator, rng) if self.model_ is None else copy.deepcopy(self.model_)
+        self.gradient_steps_ += self._train_on(model, weights, rng)
+        self.model_ = model
+
+    def _predict(self, X: NDArray[Any]) -> FloatArray:
+        raise NotImplementedError
+
+    def _generator(self, purpose: int = _TRAINING) -> np.random.Generator:
+        """Random numbers for the pool as it is now: training on the same pool again gives the same bits."""
+        return np.random.default_rng([self._seed, purpose, len(self._pool.y)])
+
+    def _seen(self) -> IntArray:
+        """The classes that there are samples of."""
+        return np.flatnonzero(self._pool.counts(self.n_classes))
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "_pool": self._pool._asdict()}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        pool = Pool(**{name: np.array(array) for name, array in state["_pool"].items()})
+        n = len(pool.y)
+        check_array(pool.X, "X", np.empty((n, *pool.X.shape[1:2]), pool.X.dtype))
+        for name, dtype in (("y", np.int64), ("held", np.bool_), ("propensity", np.float64)):
+            check_array(getattr(pool, name), name, np.empty(n, dtype))
+        super().set_state({**state, "_pool": {}})
+        self._pool = pool
+        return self

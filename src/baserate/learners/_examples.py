@@ -1,0 +1,47 @@
+"""A small model that can be saved whole: what the contract of learners is checked with."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import Component
+
+
+class ClassMeans(Component):
+    """Gaussian classes of unit variance around their weighted means, by `fit` or by `partial_fit`."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from samples alone."""
+        if hasattr(self, "classes_"):
+            del self.classes_
+        return self.partial_fit(X, y, np.unique(np.asarray(y)), sample_weight)
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more samples."""
+        samples = np.asarray(X, dtype=np.float64)
+        if not hasattr(self, "classes_"):
+            self.classes_ = np.asarray(classes)
+            self._mass = np.zeros(len(self.classes_))
+            self._sums = np.zeros((len(self.classes_), samples.shape[1]))
+        weights = np.ones(len(samples)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        member = (np.asarray(y)[:, np.newaxis] == self.classes_) * weights[:, np.newaxis]
+        self._mass = self._mass + member.sum(axis=0)
+        self._sums = self._sums + member.T @ samples
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Class probabilities of some samples."""
+        mass = self._mass + 1.0
+        means = self._sums / mass[:, np.newaxis]
+        distance = ((np.asarray(X, dtype=np.float64)[:, np.newaxis] - means) ** 2).sum(axis=2)
+        return np.asarray(softmax(np.log(mass) - distance / 2, axis=1))
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """The most probable class of some samples."""
+        labels: Any = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return np.asarray(labels, dtype=np.int64)

@@ -1,0 +1,167 @@
+"""TrainByWeights: weighted empirical risk minimisation from scratch in every round (Algorithm 2 of the paper)."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from baserate.learners._estimators import check_estimator, class_probabilities, fresh, iterations, weight_argument
+from baserate.learners._examples import ClassMeans
+from baserate.learners._tracking import TrackingLearner
+from baserate.protocols import FloatArray, Tracker
+from baserate.trackers import FollowTheHistory
+from baserate.validation import check_option, check_real
+
+
+class TrainByWeights(TrackingLearner):
+    """Trains a fresh model for every round, on all samples so far, weighted to the class mix that is expected.
+
+    A sample of class y weighs what is expected of y now over what was expected of y in the sample's own round. Under
+    label shift the weighted loss of past rounds is, in expectation, the loss of the round to come. With `FLHFTL` the
+    dynamic regret is of the optimal order T^(2/3) V^(1/3) + sqrt(T log|H|), V the total variation of the mix (theorem
+    of the supervised setting; `floor` is its mu). Every round costs a full training: `ContinualTrainingResampled` is
+    the cheap relative.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes k, at least 2; labels are 0..k-1.
+    estimator : classifier
+        Any of scikit-learn's kind, with `predict_proba`. It is cloned, never trained itself. Where its `random_state`
+        is None, it gets a seed from `rng`.
+    tracker : Tracker, optional
+        Follows the class mix from the label frequencies of each round. Default: `FLHFTL`. It is cloned.
+    priors : (T, k) array, optional
+        The true class mix of each round, instead of a tracker: the weighted-ERM oracle of the paper's table.
+    by : {"weights", "sampling"}
+        How weights reach the estimator. ``"weights"``: its `fit` takes `sample_weight` (of a pipeline: that of the last
+        step), and decides itself how long to train. ``"sampling"``, for nets that take none: mini-batches for
+        `partial_fit` are drawn with the weights, until the weighted accuracy on every fifth sample, which is kept for
+        that, stops rising.
+    floor : float, optional
+        The least that the expected mix gives to any class; the weights lie between `floor` and 1 / `floor`. Default:
+        0.1 / k with a tracker, 0.001 / k with `priors`. (The paper's experiments had none, but a tracker may give 0 to
+        a class that is seen next, and its samples would then have the weight of all others together for ever.)
+    max_epochs, patience, batch_size
+        Of ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest.
+    rng : int or numpy.random.Generator, optional
+        Seed of everything random. A generator is copied.
+
+    Attributes
+    ----------
+    prior_ : (k,) array
+        The class mix that the next round is predicted with.
+    model_ : classifier or None
+        The model that the next round is predicted with; None until two classes have been seen (``"weights"``), or one.
+    gradient_steps_ : int
+        Mini-batches trained on so far; for ``by="weights"``, the iterations that the estimator reports (`n_iter_`).
+    rounds_ : int
+        Rounds taken in.
+
+    Notes
+    -----
+    Before the first round every sample is predicted `prior_`. A class that the model has not seen is given its share of
+    `prior_`, and the others share the rest as the model says. Saved without its model, which is trained again on
+    loading: ``load(path, estimator=estimator)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> learner = TrainByWeights(2, LogisticRegression())
+    >>> for t in range(20):
+    ...     y = (rng.random(20) < (0.5 if t < 10 else 0.9)).astype(int)
+    ...     learner.update(rng.normal(2.0 * y - 1.0, 1.0)[:, np.newaxis], y)
+    >>> learner.predict_proba([[0.0]]).round(1), learner.prior_.round(1)
+    (array([[0.1, 0.9]]), array([0.2, 0.8]))
+
+    References
+    ----------
+    Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm 2.
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        estimator: Any,
+        tracker: Tracker | None = None,
+        *,
+        priors: ArrayLike | None = None,
+        by: Literal["weights", "sampling"] = "weights",
+        floor: float | None = None,
+        max_epochs: int = 100,
+        patience: int = 3,
+        batch_size: int = 200,
+        rng: int | np.random.Generator | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.estimator = estimator
+        self.tracker = tracker
+        self.priors = priors
+        self.by = by
+        self.floor = floor
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.rng = rng
+        self._begin()
+
+    def _check_parameters(self) -> None:
+        check_option(self.by, "by", ["weights", "sampling"])
+        check_estimator(self.estimator, "fit" if self.by == "weights" else "partial_fit")
+        if self.by == "weights" and weight_argument(self.estimator) is None:
+            raise TypeError(
+                f"estimator is {self.estimator!r}, whose fit takes no sample_weight; give one whose fit does, or, if "
+                "it has partial_fit, choose by='sampling'."
+            )
+
+    def _floor(self) -> float:
+        if self.floor is None:
+            return (0.1 if self.priors is None else 0.001) / self.n_classes
+        floor = check_real(self.floor, "floor", 0.0, 1.0 / self.n_classes)
+        if floor == 0.0:
+            raise ValueError("floor is 0; give a positive number: weights divide by the expected mix.")
+        return floor
+
+    def _weights(self) -> FloatArray:
+        """The weight of each sample in the next round."""
+        weights: FloatArray = self.prior_[self._pool.y] / self._pool.propensity
+        return weights
+
+    def _learn(self, n_new: int) -> None:
+        # Without new samples and with the mix expected as before, training would only repeat itself.
+        if len(self._pool.y) and not self._is_over() and (n_new or self._path is not None):
+            self.model_, steps = self._train()  # Alg. 2, line 2
+            self.gradient_steps_ += steps
+
+    def _train(self) -> tuple[Any, int]:
+        if self.by == "weights" and len(self._seen()) < 2:
+            return None, 0  # few classifiers can be fitted to a single class
+        rng = self._generator()
+        model = fresh(self.estimator, rng)
+        if self.by == "weights":
+            name = weight_argument(model)
+            model.fit(self._pool.X, self._pool.y, **{str(name): self._weights()})
+            return model, iterations(model)
+        return model, self._train_on(model, self._weights(), rng)
+
+    def _predict(self, X: NDArray[Any]) -> FloatArray:
+        return class_probabilities(self.model_, X, self._seen(), self.prior_)  # Alg. 2, line 3
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "model_"}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        self.model_ = self._train()[0] if len(self._pool.y) and not self._is_over() else None
+        return self
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        path = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
+        return [
+            cls(3, ClassMeans(), rng=0),
+            cls(3, ClassMeans(), FollowTheHistory(3), by="sampling", max_epochs=4, batch_size=20, rng=0),
+            cls(3, ClassMeans(), priors=path, floor=0.01, rng=0),
+        ]
