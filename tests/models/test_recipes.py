@@ -29,7 +29,7 @@ def test_every_recipe_can_be_built_and_has_its_data(names):
 
 def test_the_published_settings():
     """As the authors ran them."""
-    assert RECIPES["mnist", "mlp"].parameters == {"hidden": [20], "epochs": 1}
+    assert RECIPES["mnist", "mlp"].parameters == {"hidden": [100, 100, 20], "epochs": 1}
     assert RECIPES["fashion", "mlp"].parameters == {"hidden": [100, 100, 100], "epochs": 50}
     built = _kinds.KINDS["mlp"](0, hidden=(20,), epochs=1)
     assert (built.learning_rate_init, built.momentum, built.batch_size) == (0.1, 0.9, 200)

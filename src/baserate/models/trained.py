@@ -23,14 +23,14 @@ from baserate.cache import cache_folder
 from baserate.datasets import Dataset
 from baserate.models import _kinds, output_files, recipes
 from baserate.models._keeping import keep, say
-from baserate.models._split import split
+from baserate.models._split import TRAIN_SHARE, split
 from baserate.models.last_layer import LastLayer, NoLastLayerError, last_layer_of
 from baserate.models.output_files import Outputs
 from baserate.models.recipes import Recipe
 from baserate.models.transformer_head import TransformerHead
 from baserate.models.watching import Watcher, no_watcher, progress_bar
 from baserate.protocols import FloatArray, IntArray
-from baserate.validation import check_integer
+from baserate.validation import check_integer, check_real
 
 _VERSION = 1  # of all that is kept or packaged: raise it when the same parameters come to mean another training
 NEVER = -1e4
@@ -47,7 +47,7 @@ class Features(NamedTuple):
     last_layer: LastLayer
 
 
-def train(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> Any:
+def train(dataset: str, model: str, *, seed: int = 0, train_share: float = TRAIN_SHARE, progress: bool = True) -> Any:
     """A trained base model.
 
     Parameters
@@ -55,7 +55,9 @@ def train(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> 
     dataset, model : str
         A pair of `baserate.models.RECIPES`.
     seed : int
-        Of the split of the source into training and holdout (80:20, in every class), and of the training.
+        Of the split of the source into training and holdout, and of the training.
+    train_share : float
+        The part of the source that is trained on, in every class; the rest is the holdout.
     progress : bool
         Whether to show progress on standard error.
 
@@ -64,17 +66,25 @@ def train(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> 
     estimator
         With `predict_proba`. Ctrl-C loses the running epoch at most: called again, training goes on.
     """
-    run = _Run(dataset, model, seed)
+    run = _Run(dataset, model, seed, train_share)
     with _watching(f"{dataset} {model}", progress) as watch:
         return run.fitted(watch)
 
 
-def outputs(dataset: str, model: str, *, seed: int = 0, progress: bool = True, packaged: bool = True) -> Outputs:
+def outputs(
+    dataset: str,
+    model: str,
+    *,
+    seed: int = 0,
+    train_share: float = TRAIN_SHARE,
+    progress: bool = True,
+    packaged: bool = True,
+) -> Outputs:
     """What a trained base model says about holdout and target.
 
     Parameters
     ----------
-    dataset, model, seed, progress
+    dataset, model, seed, train_share, progress
         As in `train`.
     packaged : bool
         Whether the files that come with the package may be used: they need neither data nor training.
@@ -83,11 +93,11 @@ def outputs(dataset: str, model: str, *, seed: int = 0, progress: bool = True, p
     file = output_files.COMMITTED / f"{dataset}-{model}.npz"
     if packaged and file.exists():
         found, made_by = output_files.read(file)
-        wanted = {"version": _VERSION, **_plain(recipe, seed)}
+        wanted = {"version": _VERSION, **_plain(recipe, seed, train_share)}
         made_by = {"version": 1, **made_by}  # the first files do not name theirs
-        if all(made_by[key] == value for key, value in wanted.items()):
+        if all(made_by.get(key) == value for key, value in wanted.items()):
             return found
-    data = _Run(dataset, model, seed).outputs(progress)
+    data = _Run(dataset, model, seed, train_share).outputs(progress)
     return output_files.from_bytes(data, file.name)[0]
 
 
@@ -96,12 +106,14 @@ def outputs_as_bytes(dataset: str, model: str, *, seed: int = 0, progress: bool 
     return _Run(dataset, model, seed).outputs(progress)
 
 
-def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> Features:
+def features(
+    dataset: str, model: str, *, seed: int = 0, train_share: float = TRAIN_SHARE, progress: bool = True
+) -> Features:
     """What the last layer of a trained base model sees of holdout and target.
 
     Parameters
     ----------
-    dataset, model, seed, progress
+    dataset, model, seed, train_share, progress
         As in `train`.
 
     Raises
@@ -109,7 +121,7 @@ def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) 
     NoLastLayerError
         A TypeError. If the model has no last linear layer, as a random forest.
     """
-    run = _Run(dataset, model, seed)
+    run = _Run(dataset, model, seed, train_share)
     stored, layer = run.kept_features(), None
     if stored is None:
         with _watching(f"{dataset} {model}", progress) as watch:
@@ -124,7 +136,7 @@ def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) 
     def see(X: Any) -> FloatArray:
         nonlocal layer
         if layer is None:  # all else came out of the cache
-            layer = last_layer_of(train(dataset, model, seed=seed, progress=False))
+            layer = last_layer_of(train(dataset, model, seed=seed, train_share=train_share, progress=False))
         return layer.features(X)
 
     return Features(
@@ -137,19 +149,23 @@ def features(dataset: str, model: str, *, seed: int = 0, progress: bool = True) 
 
 
 class _Run:
-    """One data set, one recipe, one seed."""
+    """One data set, one recipe, one seed, one split."""
 
-    def __init__(self, dataset: str, model: str, seed: int) -> None:
+    def __init__(self, dataset: str, model: str, seed: int, train_share: float = TRAIN_SHARE) -> None:
         self.recipe = recipes.find(dataset, model)
         self.seed = check_integer(seed, "seed", 0)
+        self.train_share = check_real(train_share, "train_share", 0.0, 1.0, closed=False)
         self.name = dataset, model
         self.data = recipes.load(dataset)
         self.checksum = checksum(self.data)
-        named = {"version": _VERSION, "data": self.checksum, "model": model, **_plain(self.recipe, self.seed)}
+        named = {"version": _VERSION, "data": self.checksum, "model": model, **self._plain()}
         key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
         # Made when something is written: reading what is there must not need the right to write.
         self.folder = cache_folder() / "models" / f"{dataset}-{model}-{key[:32]}"
-        self.rows, self.held = split(self.data.source_y, self.seed)
+        self.rows, self.held = split(self.data.source_y, self.seed, self.train_share)
+
+    def _plain(self) -> dict[str, Any]:
+        return _plain(self.recipe, self.seed, self.train_share)
 
     def parts(self) -> dict[str, NDArray[Any]]:
         return {"holdout": self.data.source_X[self.held], "target": self.data.target_X}
@@ -254,7 +270,7 @@ class _Run:
             "dataset": dataset,
             "model": model,
             "version": _VERSION,
-            **_plain(self.recipe, self.seed),
+            **self._plain(),
             "data_sha256": self.checksum,
             "command": f"python -m baserate.models {dataset} {model} --seed {self.seed}",
             "versions": versions,
@@ -276,8 +292,11 @@ def checksum(data: Dataset) -> str:
     return digest.hexdigest()
 
 
-def _plain(recipe: Recipe, seed: int) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps({"kind": recipe.kind, "parameters": recipe.parameters, "seed": seed}))
+def _plain(recipe: Recipe, seed: int, train_share: float) -> dict[str, Any]:
+    named = {"kind": recipe.kind, "parameters": recipe.parameters, "seed": seed}
+    if train_share != TRAIN_SHARE:  # what was kept before there was a choice does not name it
+        named["train_share"] = train_share
+    found: dict[str, Any] = json.loads(json.dumps(named))
     return found
 
 
