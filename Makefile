@@ -1,4 +1,4 @@
-# make demo      a tour on real data; writes baserate-demo.html
+# make demo      a tour on real data; writes baserate-demo.html baserate-reproduce
 # make test      all tests
 # Everything is installed into .venv by whichever target comes first; nothing else is needed than Python 3.11+ and make.
 
@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-data perf reproduce-synthetic reproduce-rates reproduce-unsupervised clean
+.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-unsupervised clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -48,21 +48,25 @@ test-data: $(VENV)/test.stamp
 perf: $(VENV)/test.stamp
 	$(VENV)/bin/python perf/run.py
 
-## reproduce-synthetic   the paper's synthetic experiment over 20 seeds, beside the published run
+## reproduce             the paper's tables and figures, ours beside theirs (hours the first time; goes on where it was stopped)
+reproduce: $(VENV)/test.stamp
+	$(RUN) baserate reproduce all
+
+## reproduce-synthetic   the synthetic columns of the paper's tables (five minutes)
 reproduce-synthetic: $(VENV)/test.stamp
-	$(RUN) baserate.paper.synthetic
+	$(RUN) baserate reproduce table-uols table-mon-squ table-all-holdout --data synthetic
 
 ## reproduce-rates       how error, regret and switches grow with time, beside the theory (15 minutes)
 reproduce-rates: $(VENV)/test.stamp
 	$(RUN) baserate.paper.rates --figure docs/results/rates.svg
 
-## reproduce-unsupervised  every unsupervised method on real data (an hour; trains what has not been trained)
+## reproduce-unsupervised  every method with the library's defaults, on real data
 reproduce-unsupervised: $(VENV)/test.stamp
-	$(RUN) baserate.paper.unsupervised
+	$(RUN) baserate reproduce table-defaults
 
 ## clean                 remove everything that the other targets made
 clean:
-	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html
+	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:

@@ -328,7 +328,7 @@ def test_nothing_but_classes_of_public_modules_is_touched(name, capsys):
 
 
 def test_what_a_package_does_not_export_loads_in_a_fresh_process(tmp_path):
-    from baserate.paper.synthetic import Lagged
+    from baserate.paper.published import Lagged
 
     save(Lagged(FLHFTL(3)), tmp_path / "file")
     script = "import sys, baserate; print(type(baserate.load(sys.argv[1])).__name__)"

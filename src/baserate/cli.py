@@ -4,9 +4,10 @@ What is slow to import is imported inside the commands, so that ``baserate --hel
 """
 
 import json
+import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -16,6 +17,8 @@ from baserate._version import __version__
 
 if TYPE_CHECKING:
     from baserate.bench import Demo
+    from baserate.paper.pages.run import Run
+    from baserate.paper.reproduce import Choice
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
@@ -49,7 +52,7 @@ def demo(
     from rich.progress import Progress
 
     if not no_report:
-        _check_writable(out)
+        _check_writable(out, "--out", "baserate-demo.html")
         try:
             from baserate.bench import report
         except ModuleNotFoundError as error:
@@ -86,6 +89,115 @@ def demo(
         typer.echo(f"Report: {out.resolve()}", err=as_json)
 
 
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME...|all]", help="Tables and figures; none: list them.")
+    ] = None,
+    data: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these data sets.")] = None,
+    methods: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these methods.")] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of each cell, fewer where one takes minutes.  (default: 10; 3 if quick)"),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three seeds, and only what needs neither download nor long training.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the report, tables and figures.")] = Path("baserate-reproduce"),
+    no_report: Annotated[bool, typer.Option("--no-report", help="Print only; write no folder.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON records, too.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Parquet file that results are kept in.  (default: in the cache)"),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+) -> None:
+    """The paper's tables and figures, ours beside the printed numbers.
+
+    What is done is not done again: stop with Ctrl-C and go on later.
+    """
+    from rich.console import Console
+
+    from baserate.paper import reproduce as paper
+    from baserate.paper.artefacts import ARTEFACTS
+
+    console = Console(highlight=False)
+    if not names:
+        for name, artefact in ARTEFACTS.items():
+            console.print(f"{name:<20}{artefact.where}: {artefact.title}", markup=False, soft_wrap=True)
+        typer.echo("\nName some of them, or all: baserate reproduce table-uols --quick")
+        return
+    try:
+        choice = paper.choose(names, data=data or (), methods=methods or (), seeds=seeds, quick=quick)
+    except ValueError as error:
+        _fail(str(error))
+    if json_file is not None:
+        _check_writable(json_file, "--json", "records.json")
+    if not no_report:
+        _check_folder(out)
+        try:
+            from baserate.paper.pages import files
+        except ModuleNotFoundError as error:
+            _fail(f"{error} (or leave the report out with --no-report)")
+    found = _run_paper(choice, results, jobs)
+    if json_file is not None:
+        records = [record.to_json() for part in found.artefacts for record in part.records]
+        try:
+            json_file.write_text(json.dumps(records, indent=1) + "\n")
+        except OSError as error:
+            _fail(f"could not write the records to {json_file} ({error.strerror}).", FAILURE)
+    from baserate.paper.pages import terminal
+
+    terminal.show(console, found)
+    if not no_report:
+        try:
+            files.write(found, out)
+        except OSError as error:
+            _fail(f"could not write the report into {out} ({error.strerror}).", FAILURE)
+        typer.echo(f"Report: {(out / files.REPORT).resolve()}")
+    if any(record.seeds for part in found.artefacts for record in part.records):
+        return
+    reasons = " ".join(f"{name}: {reason}" for name, reason in found.reasons.items())
+    _fail(f"nothing could be run. {reasons}", FAILURE)
+
+
+def _run_paper(choice: "Choice", results: Path | None, jobs: int) -> "Run":
+    """Run the cells with a progress bar; what is done is kept whatever happens."""
+    import joblib  # type: ignore[import-untyped]
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from baserate.paper.reproduce import reproduce as run
+
+    log = Console(stderr=True)
+    log.quiet = not log.is_terminal
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    command = " ".join(["baserate", *(shlex.quote(word) for word in sys.argv[1:])])
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=log, transient=True) as progress:
+
+        def bar(title: str, total: int) -> Callable[[], None]:
+            task = progress.add_task(title, total=total)
+            return lambda: progress.advance(task)
+
+        try:
+            with joblib.parallel_config(n_jobs=jobs):
+                return run(choice, results=results, progress=bar, command=command)
+        except KeyboardInterrupt:
+            typer.echo("baserate: what is done is kept; the same command goes on from there.", err=True)
+            raise
+        except (ValueError, ModuleNotFoundError) as error:
+            _fail(str(error), FAILURE)
+
+
 def _print(result: "Demo") -> None:
     from rich.console import Console
 
@@ -111,22 +223,59 @@ def _json(result: "Demo") -> str:
     return json.dumps(found, indent=2)
 
 
-def _check_writable(path: Path) -> None:
+def _check_writable(path: Path, option: str, example: str) -> None:
     """Find out now, not after the work, whether a file can be put there."""
     if path.is_dir():
-        _fail(f"--out {path} is a folder; name a file, such as {path / 'baserate-demo.html'}")
+        _fail(f"{option} {path} is a folder; name a file, such as {path / example}")
     if not path.parent.is_dir():
-        _fail(f"--out {path}: there is no folder {path.parent}; make it first, or name another.")
+        _fail(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
+    _check_room(path.parent, f"{option} {path}")
+
+
+def _check_folder(folder: Path) -> None:
+    """The same for a folder, which is made if need be."""
     try:
-        tempfile.TemporaryFile(dir=path.parent).close()
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        _fail(f"--out {path}: cannot write into the folder {path.parent} ({error.strerror}); name another.")
+        _fail(f"--out {folder}: the folder cannot be made ({error.strerror}); name another.")
+    _check_room(folder, f"--out {folder}")
+
+
+def _check_room(folder: Path, named: str) -> None:
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        _fail(f"{named}: cannot write into the folder {folder} ({error.strerror}); name another.")
 
 
 def _fail(message: str, status: int = USAGE) -> NoReturn:
     """Say what is wrong, in one line, and end."""
     typer.echo(f"baserate: {message}", err=True)
     raise typer.Exit(status)
+
+
+def _repeated(words: list[str]) -> list[str]:
+    """``--data a b,c`` as ``--data a --data b --data c``, up to the next option or the name of an artefact."""
+    found: list[str] = []
+    option, given = "", True
+    for word in [part for typed in words for part in _parted(typed)]:
+        named = option and not word.startswith(("-", "table-", "fig-")) and word != "all"
+        if not named and not given:
+            found.append(option)  # without a value, of which typer will complain
+        if named:
+            given = True
+            names = [name for name in word.split(",") if name] or [word]
+            found += [part for name in names for part in (option, name)]
+        elif word in ("--data", "--methods"):
+            option, given = word, False
+        else:
+            option, given = "", True
+            found.append(word)
+    return found if given else [*found, option]
+
+
+def _parted(word: str) -> list[str]:
+    return word.split("=", 1) if word.startswith(("--data=", "--methods=")) else [word]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -138,8 +287,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         What follows the program's name. Default: those of this process.
     """
     command = typer.main.get_command(app)
+    words = _repeated(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        status = command.main(arguments, prog_name="baserate", standalone_mode=False)
+        status = command.main(words, prog_name="baserate", standalone_mode=False)
     except typer.Abort:  # what older versions of typer make of Ctrl-C
         status = INTERRUPTED
     except Exception as error:

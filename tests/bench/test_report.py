@@ -10,6 +10,7 @@ import pytest
 from baserate import __version__, bench
 from baserate.bench import figures, report
 from baserate.bench.demo import MOVING
+from baserate.bench.page import DARK, LIGHT
 from baserate.bench.tables import COLUMNS, Column, to_html, to_rich
 
 
@@ -130,7 +131,7 @@ def luminance(colour):
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
-@pytest.mark.parametrize(("palette", "ground"), [(figures.LIGHT, "#ffffff"), (figures.DARK, "#14181d")])
+@pytest.mark.parametrize(("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#14181d")])
 def test_colours_stand_out(palette, ground, page):
     assert ground in page or ground == "#ffffff"
     low, high = 0.05 + luminance(ground), 0.05 + luminance(ground)

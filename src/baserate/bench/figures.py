@@ -13,11 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.bench.page import LIGHT
+
 try:
     import matplotlib as mpl
     import matplotlib.style
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 except ModuleNotFoundError as error:
     if error.name is None or not error.name.startswith("matplotlib"):
         raise
@@ -27,12 +32,8 @@ except ModuleNotFoundError as error:
 
 Lines = Mapping[str, NDArray[Any]]
 
-LIGHT = {"ink": "#1d232b", "rule": "#d9dde2", "truth": "#a3a9b1"}
-DARK = {"ink": "#e4e7eb", "rule": "#3a414b", "truth": "#7d8590"}
-# Okabe and Ito's colours, which the colour-blind can tell apart, made darker for paper and lighter for the dark.
-LIGHT |= {"line0": "#0072b2", "line1": "#c65100", "line2": "#00875f", "line3": "#a8447f", "line4": "#8a6d00"}
-DARK |= {"line0": "#56b4e9", "line1": "#ff8f4d", "line2": "#2fc79d", "line3": "#e79bc8", "line4": "#e3c02c"}
 _DASHES = ((), (5.0, 2.0), (1.5, 1.5), (6.0, 1.5, 1.5, 1.5))
+_MARKED = 12  # points of a line that are marked one by one
 _POINTS = 500  # per line; more would only make the page heavier
 _STYLE = {
     "axes.edgecolor": LIGHT["rule"],
@@ -153,6 +154,145 @@ def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
             axes.set_visible(False)
         figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", ncols=5, frameon=False)
         figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
+
+
+class Line(NamedTuple):
+    """Points from left to right, and how far each may be off."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float] = ()
+
+
+class Chart(NamedTuple):
+    """Lines over a common axis.
+
+    Attributes
+    ----------
+    title, x_label : str
+        What is shown, and over what.
+    lines : mapping of str to Line
+        Each with a band of one spread above and below.
+    dots : mapping of str to Line
+        What to compare them with, drawn as crosses of the same colours.
+    ticks : sequence of float
+        Where the axis has numbers, if not at round ones.
+    log_x : bool
+        Whether the axis is logarithmic.
+    flush : bool
+        Whether lines reach both edges, so that charts below each other are in step.
+    stacked : bool
+        Whether the lines are shares, to be put on top of each other.
+    """
+
+    title: str
+    x_label: str
+    lines: Mapping[str, Line]
+    dots: Mapping[str, Line] = {}
+    ticks: Sequence[float] = ()
+    log_x: bool = False
+    flush: bool = False
+    stacked: bool = False
+
+
+class AreaStyle(NamedTuple):
+    """How a share is filled: a colour of the palette, and paler when colours run out."""
+
+    colour: str
+    opacity: float
+
+
+Styles = Mapping[str, LineStyle | AreaStyle]
+
+
+def area_styles(names: Sequence[str]) -> dict[str, AreaStyle]:
+    """A filling for each share; there are fifteen, then they begin again."""
+    colours = [name for name in LIGHT if name.startswith("line")]
+    return {
+        name: AreaStyle(colours[i % len(colours)], (0.9, 0.5, 0.22)[i // len(colours) % 3])
+        for i, name in enumerate(names)
+    }
+
+
+def chart_svg(chart: Chart, styles: Styles, *, label: str, name: str, height: float = 3.4) -> str:
+    """A chart for a page, 5.6 inches wide; `label` and `name` as in `mix_figure`."""
+    with mpl.style.context(["default", _STYLE]):
+        figure = Figure(figsize=(5.6, height), layout="constrained")
+        _draw_chart(figure.subplots(), chart, styles)
+        return _svg(figure, label, name)
+
+
+def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike[str], *, wide: bool = False) -> None:
+    """Draw charts with one legend for all into a file, in the format that its ending says.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+        Up to three beside each other, or one below the other if `wide`.
+    styles : mapping
+        From `line_styles` and `area_styles`: of every line in every chart.
+    path : path
+        Such as ``name.png`` or ``name.svg``.
+    wide : bool
+        Whether each has the whole width.
+    """
+    n_columns = 1 if wide else 2 if len(charts) == 4 else min(len(charts), 3)
+    n_rows = -(-len(charts) // n_columns)
+    names = list(dict.fromkeys(name for chart in charts for name in [*chart.lines, *chart.dots]))
+    with mpl.style.context(["default", _STYLE]):
+        size = (11.0, 2.6 * n_rows + 1.0) if wide else (4.4 * n_columns + 0.6, 3.5 * n_rows + 0.9)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+        for axes, chart in zip(grid, charts, strict=False):
+            _draw_chart(axes, chart, styles)
+        for axes in grid[len(charts) :]:
+            axes.set_visible(False)
+        handles = [_handle(styles[name]) for name in names]
+        figure.legend(handles, names, loc="outside lower center", ncols=9 if wide else 2 + 2 * n_columns, frameon=False)
+        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
+
+
+def area_entry(name: str, style: AreaStyle) -> str:
+    """A filling and its name, as an item of a list."""
+    filled = f"fill: var(--{style.colour}); fill-opacity: {style.opacity}"
+    picture = f'<svg viewBox="0 0 40 14" aria-hidden="true"><path d="M0 0H40V14H0z" style="{filled}"/></svg>'
+    return f"<li>{picture}{escape(name)}</li>"
+
+
+def _draw_chart(axes: Axes, chart: Chart, styles: Styles) -> None:
+    floor: NDArray[Any] | float = 0.0
+    for name, line in chart.lines.items():
+        x, y, style = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float), styles[name]
+        if isinstance(style, AreaStyle):
+            axes.fill_between(x, floor, floor + y, color=LIGHT[style.colour], alpha=style.opacity, linewidth=0)
+            floor = floor + y
+            continue
+        drawn: dict[str, Any] = {"linestyle": (0.0, style.dashes) if style.dashes else "-"}
+        drawn |= {"marker": "o", "markersize": 4} if len(x) <= _MARKED else {}
+        axes.plot(x, y, color=LIGHT[style.colour], linewidth=1.8, **drawn)
+        if len(line.spread):
+            spread = np.asarray(line.spread, dtype=float)
+            axes.fill_between(x, y - spread, y + spread, color=LIGHT[style.colour], alpha=0.13, linewidth=0)
+    for name, line in chart.dots.items():
+        axes.plot(line.x, line.y, linestyle="", marker="x", markersize=7, color=LIGHT[styles[name].colour])
+    if chart.log_x:
+        axes.set_xscale("log")
+        axes.set_xticks([], minor=True)
+    if chart.ticks:
+        axes.set_xticks(chart.ticks, [f"{tick:,g}" for tick in chart.ticks])
+    if chart.flush:
+        axes.margins(x=0)
+    if chart.stacked:
+        axes.set_ylim(0.0, 1.0)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axes.set_title(chart.title)
+    axes.set_xlabel(chart.x_label)
+
+
+def _handle(style: LineStyle | AreaStyle) -> Artist:
+    if isinstance(style, AreaStyle):
+        return Patch(facecolor=LIGHT[style.colour], alpha=style.opacity)
+    return Line2D([], [], color=LIGHT[style.colour], linestyle=(0.0, style.dashes) if style.dashes else "-")
 
 
 def legend_entry(name: str, style: LineStyle) -> str:

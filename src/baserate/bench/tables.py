@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -68,7 +68,6 @@ def to_rich(rows: Sequence[Row], columns: Sequence[Column], *, group: str, mark:
 
 def to_html(rows: Sequence[Row], columns: Sequence[Column], *, caption: str, mark: str) -> str:
     """The same for a page; `columns` and `mark` as in `to_rich`."""
-    head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in columns)
     lines = []
     for row in rows:
         first, *others = (escape(column.cell(row)) for column in columns)
@@ -76,6 +75,56 @@ def to_html(rows: Sequence[Row], columns: Sequence[Column], *, caption: str, mar
         tag = f" <em>{escape(mark)}</em>" if row[mark] else ""
         cells = "".join(f"<td>{cell}</td>" for cell in others)
         lines.append(f'<tr{" class=marked" if row[mark] else ""}><th scope="row">{first}{tag}</th>{cells}</tr>')
+    return html_frame([escape(column.title) for column in columns], lines, caption=caption)
+
+
+def html_frame(head: Sequence[str], lines: Sequence[str], *, caption: str) -> str:
+    """A table around rows that are elements already; so are the titles, but not the caption."""
+    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
     body = "\n".join(lines)
-    top = f"<caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>"
+    top = f"<caption>{escape(caption)}</caption>\n<thead><tr>{titles}</tr></thead>"
     return f"<table>{top}\n<tbody>\n{body}\n</tbody></table>"
+
+
+def to_markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, text: Collection[int] = (0,)) -> str:
+    """A table of cells that are Markdown already; columns that are not `text` are numbers.
+
+    Examples
+    --------
+    >>> print(to_markdown(["method", "error"], [["Base", "8.60"]]))
+    | method | error |
+    |---|---:|
+    | Base | 8.60 |
+    """
+    rule = "".join("---|" if i in text else "---:|" for i in range(len(head)))
+    return "\n".join([_markdown_line(head), f"|{rule}", *map(_markdown_line, rows)])
+
+
+_BAR = "|", r"\|"
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    # A bar within a cell would end it.
+    return f"| {' | '.join(cell.replace(*_BAR) for cell in cells)} |"
+
+
+def to_latex(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str, label: str) -> str:
+    """A floating table of cells that are LaTeX already, in the style of the package ``booktabs``."""
+    body = [f"{' & '.join(row)} \\\\" for row in rows]
+    return "\n".join(
+        [
+            r"\begin{table}[htbp]",
+            r"\centering",
+            rf"\caption{{{caption}}}",
+            rf"\label{{{label}}}",
+            r"\small",
+            rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+            r"\toprule",
+            f"{' & '.join(head)} \\\\",
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )

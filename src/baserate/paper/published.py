@@ -35,13 +35,21 @@ class Lagged(Component):
 
 
 class _OnTheSphere:
-    """The layer is put back to its trained length after every step, not only when it leaves the ball."""
+    """The weights are put back to their trained length after every step, not only when they leave the ball.
 
-    _radius: float
+    Intercepts stay as they were trained: only weights were moved.
+    """
+
+    source_head_: FloatArray
+    intercept: ArrayLike | None
 
     def _projected(self, heads: FloatArray) -> FloatArray:
-        lengths = np.sqrt((heads**2).sum(axis=(1, 2), keepdims=True))
-        return np.asarray(heads * (self._radius / lengths))
+        n_weights = heads.shape[2] - (self.intercept is not None)
+        weights, trained = heads[:, :, :n_weights], self.source_head_
+        lengths = np.sqrt((weights**2).sum(axis=(1, 2), keepdims=True))
+        moved = np.repeat(trained[np.newaxis], len(heads), axis=0)
+        moved[:, :, :n_weights] = weights * (np.linalg.norm(trained[:, :n_weights]) / lengths)
+        return moved
 
 
 class PublishedUOGD(_OnTheSphere, UOGD):

@@ -1,0 +1,142 @@
+"""Results of a grid in one tidy Parquet file: a row per cell that was run.
+
+The one module that imports polars.
+"""
+
+import io
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from baserate.state import write_atomically
+
+_SECONDS_BETWEEN_WRITES = 2.0
+
+
+def _polars() -> Any:
+    try:
+        import polars
+    except ModuleNotFoundError as error:
+        if error.name != "polars":
+            raise
+        raise ModuleNotFoundError(
+            'polars is not installed; files of results need it: pip install "baserate[files]"', name="polars"
+        ) from error
+    return polars
+
+
+class Store:
+    """Results by cell, in memory and in a file.
+
+    A cell and its result are named tuples; the columns of the file are the fields of both, which must not share a
+    name, and what made the row. Rows of another `protocol` are kept in the file and otherwise ignored, so that
+    numbers from before a method was changed are never mixed with those from after.
+
+    Parameters
+    ----------
+    path : path
+        The file; it is made when the first result is written.
+    cell, result : types
+        Named tuples with defaults of plain types.
+    protocol : int
+        To be raised whenever the same cell comes to mean another run.
+    made_by : dict of str
+        Written with each new row, such as the version of the package.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        cell: type[Any],
+        result: type[Any],
+        *,
+        protocol: int,
+        made_by: dict[str, str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._cell, self._result, self._protocol = cell, result, protocol
+        self._made_by = made_by or {}
+        self._rows: list[dict[str, Any]] = []
+        self._found: dict[Any, Any] = {}
+        self._written = time.monotonic()
+        self._dirty = False
+        self._seen: tuple[int, int] | None = None
+        _polars()  # that it is missing is better said now than when there is something to lose
+        if self.path.exists():
+            self._read()
+
+    @property
+    def results(self) -> Mapping[Any, Any]:
+        """Every result by its cell."""
+        return MappingProxyType(self._found)
+
+    def missing(self, cells: Iterable[Any]) -> list[Any]:
+        """Those that were not run yet, each once, in the order given."""
+        return [cell for cell in dict.fromkeys(cells) if cell not in self._found]
+
+    def keep(self, cell: Any, result: Any) -> None:
+        """Keep a result; the file is written now and then, and at the latest by `flush`."""
+        self._found[cell] = result
+        self._rows.append(
+            {**cell._asdict(), **result._asdict(), "protocol": self._protocol, **self._made_by},
+        )
+        self._dirty = True
+        if time.monotonic() - self._written > _SECONDS_BETWEEN_WRITES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the file, whole or not at all."""
+        if not self._dirty:
+            return
+        if self._stamp() != self._seen:
+            self._take_in_others()
+        polars = _polars()
+        buffer = io.BytesIO()
+        polars.DataFrame(self._rows, infer_schema_length=None).write_parquet(buffer)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, buffer.getvalue())
+        self._written, self._dirty, self._seen = time.monotonic(), False, self._stamp()
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """Changes whenever somebody writes the file."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_mtime_ns, found.st_ino
+
+    def _take_in_others(self) -> None:
+        """Keep what another run has written into the same file meanwhile."""
+        mine, rows = dict(self._found), self._rows
+        if self._stamp() is not None:
+            self._read()
+            known = {self._key(row) for row in self._rows}
+            rows = [*self._rows, *(row for row in rows if self._key(row) not in known)]
+        self._rows, self._found = rows, {**self._found, **mine}
+
+    def _key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[name] for name in (*self._cell._fields, "protocol"))
+
+    def _read(self) -> None:
+        polars = _polars()
+        try:
+            table = polars.read_parquet(self.path)
+            known = {*self._cell._fields, *self._result._fields, "protocol"}
+            if missing := known - set(table.columns):
+                raise ValueError(f"it has no column {', '.join(sorted(missing))}")
+            rows: list[dict[str, Any]] = table.to_dicts()
+            found = {
+                self._cell(*(row[name] for name in self._cell._fields)): self._result(
+                    *(row[name] for name in self._result._fields)
+                )
+                for row in rows
+                if row["protocol"] == self._protocol
+            }
+        except Exception as error:  # a damaged file can trip any part of the reader
+            raise ValueError(
+                f"{self.path} is not a file of results, or is damaged ({error}); name another, or delete it."
+            ) from error
+        self._rows, self._found, self._seen = rows, found, self._stamp()

@@ -1,0 +1,1 @@
+"""How artefacts are shown: records, tables, figures, a report."""

@@ -1,0 +1,26 @@
+"""What a run was made with: the machine and the versions, since numbers depend on them."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from baserate._version import __version__
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+
+
+def machine() -> str:
+    """Processors and operating system."""
+    n_cores = os.cpu_count() or 1
+    return f"{n_cores} processor{'s' if n_cores > 1 else ''}, {platform.machine()}, {platform.system()}"
+
+
+def versions() -> dict[str, str]:
+    """Python, this package and those that it computes with, as far as they are installed."""
+    found = {"Python": platform.python_version(), "baserate": __version__}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,114 @@
+"""What things are called, in which order they come, and with how many digits: the same on every page."""
+
+import math
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+METHODS = ("Base", "OFC", "Oracle", "FTH", "FTFWH", "ROGD", "UOGD", "ATLAS", "FLH-FTL")
+"""Those that come first, in this order; all others follow as they appear."""
+SHIFTS = ("mon", "squ", "sin", "ber", "real")
+_DATASETS = {
+    "synthetic": "Synthetic",
+    "mnist": "MNIST",
+    "fashion": "Fashion-MNIST",
+    "cifar10": "CIFAR-10",
+    "cinic10": "CINIC-10",
+    "eurosat": "EuroSAT",
+    "arxiv": "arXiv",
+    "arxiv-random": "arXiv (random split)",
+    "shl": "SHL",
+    "hapt": "HAPT",
+}
+_METRICS = {
+    "error": "Error %",
+    "mse": "MSE to batch labels",
+    "mse_true": "MSE to true mix",
+    "minutes": "Minutes",
+    "seconds": "Seconds",
+    "bytes": "Bytes",
+}
+_DIGITS = {"error": 2, "mse": 3, "mse_true": 3, "minutes": 1, "seconds": 2, "bytes": 0}
+_AXES = {
+    "holdout": "labelled samples in the holdout",
+    "batch": "samples in a round",
+    "train": "share of the source that the model is trained on",
+    "round": "round",
+}
+
+
+def is_reference(method: str) -> bool:
+    """Whether a method does not adapt, or is told what nobody knows; it is never called the best."""
+    return method in ("Base", "OFC") or method.startswith("Oracle")
+
+
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Each method once, in the order of the paper.
+
+    Examples
+    --------
+    >>> in_order(["Arrows", "FLH-FTL", "Base", "Arrows"])
+    ['Base', 'FLH-FTL', 'Arrows']
+    """
+    names = list(dict.fromkeys(methods))
+    return sorted(names, key=lambda name: METHODS.index(name) if name in METHODS else len(METHODS))
+
+
+def dataset(name: str) -> str:
+    """A data set as it is called in print."""
+    return _DATASETS.get(name, name)
+
+
+def metric(name: str) -> str:
+    """A metric in words."""
+    return _METRICS.get(name, name)
+
+
+def axis(name: str) -> str:
+    """What a horizontal axis counts: a field, or what is before the ``=`` of a variant."""
+    return _AXES.get(name, name)
+
+
+def number_of(variant: str) -> float | None:
+    """The number in a variant, if there is one.
+
+    Examples
+    --------
+    >>> number_of("batch=50"), number_of("train=0.5"), number_of("marginal=MLLS")
+    (50.0, 0.5, None)
+    """
+    found = re.search(r"=\s*(\d+(?:\.\d+)?)\s*$", variant)
+    return float(found[1]) if found else None
+
+
+def ours(mean: float, metric: str) -> str:
+    """A number of ours, with as many digits as its metric has."""
+    return f"{mean:,.{_DIGITS.get(metric, 3)}f}" if math.isfinite(mean) else "diverged"
+
+
+def printed(value: float) -> str:
+    """A number of the paper without needless digits.
+
+    Examples
+    --------
+    >>> printed(16.0), printed(0.075)
+    ('16', '0.075')
+    """
+    return np.format_float_positional(value, trim="-")
+
+
+def duration(seconds: float) -> str:
+    """A time in the units one would say it in.
+
+    Examples
+    --------
+    >>> duration(4.2), duration(125), duration(7380)
+    ('4 s', '2 min 5 s', '2 h 3 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,102 @@
+"""What an artefact shows: one record per cell and metric, ours beside the paper's."""
+
+import math
+from typing import Any, NamedTuple
+
+TOLERANCE = {"error": 0.5, "mse": 0.03}
+"""Differences that count as agreement however small the spread is: percentage points, and squared distance."""
+OF_THE_MACHINE = ("minutes", "seconds", "bytes")
+"""Metrics that depend on the machine as much as on the method: shown beside the paper's, but not held against them."""
+
+
+class Record(NamedTuple):
+    """One number of an artefact, ours and the paper's. What there is not is None.
+
+    Attributes
+    ----------
+    artefact : str
+        Name of the table or figure.
+    dataset, model : str
+        What was run.
+    shift : str
+        ``mon``, ``squ``, ``sin``, ``ber``, or ``real``.
+    holdout : int or None
+        Labelled samples that the method was given.
+    method, metric : str
+        Labels as in the paper; ``error`` (percent), ``mse`` (to the frequencies of each batch, as printed),
+        ``mse_true`` (to the true mix), ``minutes``.
+    ours_mean, ours_std : float or None
+        Over the seeds; the standard deviation is the population's, as in the paper. None if it was not run.
+    seeds : int
+        How many there were.
+    paper_mean, paper_std : float or None
+        As printed. None where the paper prints nothing.
+    stand_in : str or None
+        The paper's data set in whose place this one was run, if it is not the paper's.
+    variant : str
+        What else distinguishes the cell, such as ``marginal=MLLS``, ``batch=50`` or ``train=0.5``.
+    """
+
+    artefact: str
+    dataset: str
+    model: str
+    shift: str
+    holdout: int | None
+    method: str
+    metric: str
+    ours_mean: float | None
+    ours_std: float | None
+    seeds: int
+    paper_mean: float | None
+    paper_std: float | None
+    stand_in: str | None
+    variant: str = ""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both numbers are there, and of the same data set."""
+        return self.ours_mean is not None and self.paper_mean is not None and self.stand_in is None
+
+    @property
+    def difference(self) -> float:
+        """Ours minus the paper's; NaN if one is missing."""
+        if self.ours_mean is None or self.paper_mean is None:
+            return math.nan
+        return self.ours_mean - self.paper_mean
+
+    @property
+    def beyond_spread(self) -> bool:
+        """Whether the two differ by more than their standard deviations together."""
+        return abs(self.difference) > (self.ours_std or 0.0) + (self.paper_std or 0.0)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two differ by no more than twice the pooled standard deviation, or the tolerance if larger."""
+        pooled = math.hypot(self.ours_std or 0.0, self.paper_std or 0.0) / math.sqrt(2)
+        return abs(self.difference) <= max(2 * pooled, TOLERANCE.get(self.metric, 0.0))
+
+    @property
+    def judged(self) -> bool:
+        """Whether it counts as agreeing or not: comparable, and not a matter of the machine."""
+        return self.comparable and self.metric not in OF_THE_MACHINE
+
+    @property
+    def mark(self) -> str:
+        """What is put beside it: ``*`` if the two differ by more than their spreads, ``**`` if they do not agree."""
+        if not self.judged:
+            return ""
+        return "**" if not self.agrees else "*" if self.beyond_spread else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a plain mapping."""
+        return self._asdict()
+
+
+class Claim(NamedTuple):
+    """Something the paper says, and whether our numbers say it, too."""
+
+    artefact: str
+    text: str
+    holds: bool | None
+    """None if what it takes was not run."""
+    evidence: str

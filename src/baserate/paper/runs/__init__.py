@@ -1,0 +1,1 @@
+"""What the cells of the grid run: base models, streams, methods."""

@@ -1,0 +1,40 @@
+"""What the tables of the supervised setting share."""
+
+from baserate.paper.claims import standard_error
+from baserate.paper.findings import Findings, paired
+from baserate.paper.pages.records import Claim
+from baserate.paper.runs.cells import Cell
+from baserate.paper.runs.learning import BATCH_SIZE, LEARNERS, N_ROUNDS, NETWORK
+
+METHODS = tuple(LEARNERS)
+NOTE = (
+    f"T = {N_ROUNDS} rounds of {BATCH_SIZE} labelled samples, Bernoulli shift, drawn without replacement: a stream "
+    "ends early when a class has run out. FLH-FTL is the published variant (windows)."
+)
+
+
+def cells(dataset: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[Cell]:
+    """Every learner on the same streams."""
+    return [
+        Cell(dataset, NETWORK, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        for seed in range(seeds)
+        for method in methods
+    ]
+
+
+def order(findings: Findings, dataset: str) -> list[Claim]:
+    """The paper's order, pair by pair, with paired standard errors."""
+    name = findings.artefact.name
+    text = f"{dataset}: {' > '.join(METHODS)} in mean error."
+    errors = [findings.values("error", dataset=dataset, method=method) for method in METHODS]
+    if not all(errors):
+        return [Claim(name, text, None, "not run")]
+    parts, holds = [], True
+    for worse, better, first, second in zip(errors, errors[1:], METHODS, METHODS[1:], strict=False):
+        gaps = paired(worse, better)
+        noise = standard_error(gaps)
+        holds = holds and bool(gaps.mean() > 0)
+        parts.append(f"{first} - {second}: {gaps.mean():.2f} ± {noise:.2f}")
+        if abs(gaps.mean()) <= 2 * noise:
+            parts[-1] += " (not separated)"
+    return [Claim(name, text, holds, "; ".join(parts))]
