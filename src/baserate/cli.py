@@ -112,6 +112,7 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FILE", help="Parquet file that results are kept in.  (default: in the cache)"),
     ] = None,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Show what is kept already; run nothing.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
 ) -> None:
     """The paper's tables and figures, ours beside the printed numbers.
@@ -141,7 +142,7 @@ def reproduce(
             from baserate.paper.pages import files
         except ModuleNotFoundError as error:
             _fail(f"{error} (or leave the report out with --no-report)")
-    found = _run_paper(choice, results, jobs)
+    found = _run_paper(choice, results, no_run, jobs)
     if json_file is not None:
         records = [record.to_json() for part in found.artefacts for record in part.records]
         try:
@@ -163,7 +164,7 @@ def reproduce(
     _fail(f"nothing could be run. {reasons}", FAILURE)
 
 
-def _run_paper(choice: "Choice", results: Path | None, jobs: int) -> "Run":
+def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Run":
     """Run the cells with a progress bar; what is done is kept whatever happens."""
     import joblib  # type: ignore[import-untyped]
     from rich.console import Console
@@ -190,7 +191,7 @@ def _run_paper(choice: "Choice", results: Path | None, jobs: int) -> "Run":
 
         try:
             with joblib.parallel_config(n_jobs=jobs):
-                return run(choice, results=results, progress=bar, command=command)
+                return run(choice, results=results, only_kept=no_run, progress=bar, command=command)
         except KeyboardInterrupt:
             typer.echo("baserate: what is done is kept; the same command goes on from there.", err=True)
             raise

@@ -248,7 +248,7 @@ def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike
         for axes in grid[len(charts) :]:
             axes.set_visible(False)
         handles = [_handle(styles[name]) for name in names]
-        figure.legend(handles, names, loc="outside lower center", ncols=9 if wide else 2 + 2 * n_columns, frameon=False)
+        figure.legend(handles, names, loc="outside lower center", ncols=6 if wide else 2 + 2 * n_columns, frameon=False)
         figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
 
 

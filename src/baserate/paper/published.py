@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters import ATLAS, UOGD
+from baserate.adapters import ATLAS, ROGD, UOGD
+from baserate.adapters._sightings import sighting
 from baserate.adapters.atlas import doubling_steps
-from baserate.protocols import Evidence, FloatArray, Tracker
+from baserate.adapters.rogd import class_gradients
+from baserate.protocols import Evidence, FloatArray, IntArray, Tracker
+from baserate.simplex import project
 from baserate.state import Component
 
 
@@ -32,6 +35,45 @@ class Lagged(Component):
         """Forget every sighting."""
         self.tracker.reset()
         self._waiting = None
+
+
+class PublishedROGD(ROGD):
+    """ROGD as run.
+
+    Its gradient is of the joint confusion matrix; a class that the prior rules out has no say in it, and so hardly
+    comes back; and it is not shortened, but where it is longer than 10 the loss is differenced instead.
+    """
+
+    _LEAST, _LONGEST, _WIDTH = 1e-7, 10.0, 0.01
+    _COEFFICIENTS = (1.5, -0.6, 0.1)  # of differences over one, two and three widths
+
+    def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
+        if len(proba) == 0:
+            return
+        weights = sighting(self.marginals_, proba, labels) * self._sizes / self._sizes.sum()
+        heard = np.where(self._prior >= self._LEAST, weights, 0.0)
+        gradient = heard @ class_gradients(self._prior, self._ratios, self._sizes)
+        if np.linalg.norm(gradient) > self._LONGEST:
+            gradient = self._differences(weights)
+        k = len(self._prior)
+        step = np.sqrt(2.0 / (self.horizon or 1)) / self.lipschitz_
+        self._prior = project((self._prior - step * gradient)[np.newaxis], np.zeros(k), np.ones(k))[0]
+
+    def _differences(self, weights: FloatArray) -> FloatArray:
+        k = len(self._prior)
+        steps = [(j, sign) for j in (1, 2, 3) for sign in (1, -1)]
+        slopes = np.zeros(k)
+        for j, sign in steps:
+            losses = [self._loss(self._prior + sign * j * self._WIDTH * np.eye(k)[m], weights) for m in range(k)]
+            slopes += sign * self._COEFFICIENTS[j - 1] * np.array(losses) / (2 * self._WIDTH * j)
+        return slopes
+
+    def _loss(self, prior: FloatArray, weights: FloatArray) -> float:
+        labels = np.repeat(np.arange(len(prior)), self._sizes)
+        total = self._ratios @ prior
+        own = self._ratios[np.arange(len(labels)), labels] * prior[labels]
+        right = np.divide(own, total, out=np.zeros_like(own), where=total != 0)
+        return float(weights @ (1 - np.bincount(labels, right) / self._sizes))
 
 
 class _OnTheSphere:

@@ -116,7 +116,12 @@ def choose(
 
 
 def reproduce(
-    choice: Choice, *, results: Path | None = None, progress: Progress = no_progress, command: str = ""
+    choice: Choice,
+    *,
+    results: Path | None = None,
+    only_kept: bool = False,
+    progress: Progress = no_progress,
+    command: str = "",
 ) -> Run:
     """Run what is wanted and not there yet, and gather everything.
 
@@ -129,6 +134,8 @@ def reproduce(
         From `choose`.
     results : Path, optional
         The Parquet file that results are kept in. Default: in the cache.
+    only_kept : bool
+        Run nothing; gather what is kept.
     progress : callable, optional
         Shows how far it is.
     command : str
@@ -143,7 +150,7 @@ def reproduce(
         protocol=PROTOCOL,
         made_by={"baserate": __version__, "machine": platform.platform()},
     )
-    missing = store.missing(cell for found in cells.values() for cell in found)
+    missing = [] if only_kept else store.missing(cell for found in cells.values() for cell in found)
     failures = _prepare(missing, progress)
     runnable = [cell for cell in missing if _key(cell) not in failures]
     done = progress("Cells", len(runnable))
@@ -157,7 +164,9 @@ def reproduce(
             claims = [claim for claim in artefact.claims(findings) if claim.holds is not None or choice.is_whole]
             parts.append(Part(artefact, findings.records, claims, artefact.timeline(findings)))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
-    return Run(command, time.perf_counter() - started, parts, reasons)
+    shown = {cell: store.results[cell] for found in cells.values() for cell in found if cell in store.results}
+    in_methods = sum(result.seconds for result in shown.values())
+    return Run(command, time.perf_counter() - started, parts, reasons, in_methods)
 
 
 def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:

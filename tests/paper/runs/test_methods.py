@@ -7,7 +7,7 @@ from baserate.adapters import ROGD, Base, OptimalFixed, Oracle, RegressAndReweig
 from baserate.calibrators import TemperatureScaling, VectorScaling
 from baserate.evaluation import evaluate
 from baserate.marginals import BBSE, MLLS, RLLS
-from baserate.paper.published import Lagged, PublishedATLAS, PublishedUOGD, published_step_sizes
+from baserate.paper.published import Lagged, PublishedATLAS, PublishedROGD, PublishedUOGD, published_step_sizes
 from baserate.paper.runs import base_models
 from baserate.paper.runs.adapting import _stream, run
 from baserate.paper.runs.cells import Cell
@@ -15,7 +15,7 @@ from baserate.paper.runs.methods import METHODS, PAPER, Setting
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
 
 ROUNDS = 80
-LIPSCHITZ = 0.7
+LIPSCHITZ, UOGD_LIPSCHITZ = 0.7, 2.5
 
 
 @pytest.fixture
@@ -23,7 +23,8 @@ def setting():
     base = base_models.load("synthetic", "linear", 0, 0.8, True)
     rows = base_models.choose_holdout(base.holdout_y, 240, np.random.default_rng(0))
     stream = _stream(("synthetic", "linear", 0, 0.8, True), "ber", 0, 10, ROUNDS)
-    return Setting(stream, base.holdout[rows], base.holdout_y[rows], "BBSE", "temperature", LIPSCHITZ, base.layer)
+    told = base.holdout[rows], base.holdout_y[rows]
+    return Setting(stream, *told, "BBSE", "temperature", LIPSCHITZ, UOGD_LIPSCHITZ, base.layer)
 
 
 def same(ours, theirs, setting):
@@ -76,19 +77,27 @@ def test_the_best_in_hindsight_knows_this_stream(setting):
     same(METHODS["OFC"](setting), OptimalFixed.from_stream(setting.stream, calibrator=TemperatureScaling()), setting)
 
 
-def test_rogd_has_the_published_constant_for_the_conditional_confusion_matrix(setting):
-    same(
-        METHODS["ROGD"](setting),
-        ROGD(BBSE(), TemperatureScaling(), lipschitz=3 * LIPSCHITZ, horizon=ROUNDS),
-        setting,
-    )
+def test_rogd_has_the_published_constant(setting):
+    theirs = PublishedROGD(BBSE(), TemperatureScaling(), lipschitz=LIPSCHITZ, horizon=ROUNDS)
+    same(METHODS["ROGD"](setting), theirs, setting)
+
+
+def test_with_even_classes_rogd_as_run_is_rogd_while_nothing_is_ruled_out(setting):
+    """The joint confusion matrix is a third of the conditional one, and so is the constant."""
+    # A constant so large that no share comes near zero; the gradients are below 10 then, and not shortened.
+    large = setting._replace(lipschitz=50.0)
+    ours = METHODS["ROGD"](large).fit(large.holdout, large.holdout_y)
+    theirs = ROGD(BBSE(), TemperatureScaling(), lipschitz=3 * 50.0, horizon=ROUNDS)
+    theirs.fit(large.holdout, large.holdout_y)
+    for one, other in zip(evaluate(ours, large.stream).prior, evaluate(theirs, large.stream).prior, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_the_last_layer_moves_by_the_published_steps(setting):
     joint = np.zeros((3, 3))
     for proba, y in zip(setting.holdout, setting.holdout_y, strict=True):
         joint[:, y] += proba / len(setting.holdout_y)
-    steps = published_step_sizes(setting.layer.coef, 1.0, np.linalg.eigvals(joint).real.min(), ROUNDS)
+    steps = published_step_sizes(setting.layer.coef, UOGD_LIPSCHITZ, np.linalg.eigvals(joint).real.min(), ROUNDS)
     uogd, atlas, retrain = (METHODS[method](setting) for method in ("UOGD", "ATLAS", "RT-FLH-FTL"))
     assert (type(uogd), type(atlas), type(retrain)) == (PublishedUOGD, PublishedATLAS, RetrainLastLayer)
     assert uogd.step_size == pytest.approx(steps["step_size"])
@@ -109,7 +118,7 @@ def test_a_layer_that_was_trained_with_intercepts_keeps_them(setting, method):
 
 def test_a_confusion_matrix_without_information_still_gives_steps(setting):
     blind = setting._replace(holdout=np.full((240, 3), 1 / 3))
-    least = published_step_sizes(setting.layer.coef, 1.0, 1e-3 / 3, ROUNDS)["step_sizes"]
+    least = published_step_sizes(setting.layer.coef, UOGD_LIPSCHITZ, 1e-3 / 3, ROUNDS)["step_sizes"]
     assert METHODS["ATLAS"](blind).step_sizes == pytest.approx(least)
 
 

@@ -44,7 +44,7 @@ def document(run: Run) -> str:
     if reasons:
         told = [rf"\item {escaped(names.dataset(name))}: {_prose(reason)}" for name, reason in reasons.items()]
         lines += ["", "Where numbers do not agree:", r"\begin{itemize}", *told, r"\end{itemize}"]
-    lines += ["", rf"Made by \texttt{{{escaped(run.command)}}} in {names.duration(run.seconds)}."]
+    lines += ["", rf"Made by \texttt{{{escaped(run.command)}}} in {names.took(run.seconds, run.in_methods)}."]
     for artefact, records, claims, _ in run.artefacts:
         # Pages end here, because LaTeX can hold back only so many tables.
         lines += ["", r"\clearpage", rf"\section*{{{escaped(artefact.title)}}}"]

@@ -28,7 +28,7 @@ def page(run: Run, figures: Mapping[str, str] | None = None) -> str:
     files = figures or {}
     parts = [
         "# The paper's tables and figures, and ours",
-        f"Made by `{run.command}` in {names.duration(run.seconds)}.",
+        f"Made by `{run.command}` in {names.took(run.seconds, run.in_methods)}.",
         summary(run),
         "## How to read the tables",
         "\n".join(f"- {_term(name)}: {text}" for name, text in READING.items()),

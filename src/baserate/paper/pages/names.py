@@ -98,6 +98,17 @@ def printed(value: float) -> str:
     return np.format_float_positional(value, trim="-")
 
 
+def took(seconds: float, in_methods: float) -> str:
+    """How long a run took, and all that it shows.
+
+    Examples
+    --------
+    >>> took(4.2, 7380.0)
+    '4 s (the methods shown took 2 h 3 min of one core)'
+    """
+    return f"{duration(seconds)} (the methods shown took {duration(in_methods)} of one core)"
+
+
 def duration(seconds: float) -> str:
     """A time in the units one would say it in.
 

@@ -84,7 +84,7 @@ def _summary(run: Run, found: Summary) -> str:
     made = ", ".join(f"{name} {number}" for name, number in versions().items())
     facts = {
         "command": f"`{run.command}`",
-        "time": names.duration(run.seconds),
+        "time": names.took(run.seconds, run.in_methods),
         "seeds": found.seeds_sentence,
         "machine": machine(),
         "versions": made,

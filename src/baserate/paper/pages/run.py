@@ -53,12 +53,15 @@ class Run(NamedTuple):
         In the order in which they are shown.
     reasons : mapping of str to str
         Of a data set, why its numbers differ from the paper's.
+    in_methods : float
+        Seconds of one core that the methods themselves took, now or when their results were made.
     """
 
     command: str
     seconds: float
     artefacts: Sequence[Part]
     reasons: Mapping[str, str]
+    in_methods: float = 0.0
 
 
 def fields_of(artefact: Artefact, records: Sequence[Record]) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def show_summary(console: Console, run: Run) -> None:
             table.add_row(Text(names.dataset(name)), counts, Text(reasons.get(name, "")))
         console.print()
         console.print(table)
-    console.print(Text(f"\n{names.duration(run.seconds)}, seeds: {found.seeds_sentence}."))
+    console.print(Text(f"\n{names.took(run.seconds, run.in_methods)}, seeds: {found.seeds_sentence}."))
 
 
 def _table(block: Block) -> RenderableType:

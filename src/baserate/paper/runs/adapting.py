@@ -30,7 +30,16 @@ def run(cell: Cell) -> Result:
     problem = problems.find(cell.dataset, cell.model)
     if problem is None:
         raise ValueError(f"{cell.dataset} {cell.model} is no problem of the paper.")
-    setting = Setting(stream, holdout, labels, cell.marginal, problem.calibrator, problem.lipschitz, base.layer)
+    setting = Setting(
+        stream,
+        holdout,
+        labels,
+        cell.marginal,
+        problem.calibrator,
+        problem.lipschitz,
+        problem.uogd_lipschitz,
+        base.layer,
+    )
     # One thread: the same bits on any machine, and no waiting for threads over small matrices.
     with threadpool_limits(1), warnings.catch_warnings():
         # What 200 samples say of 10 classes is little: that is what these tables are about.

@@ -9,12 +9,11 @@ from baserate.adapters import ATLAS, ROGD, UOGD, Base, OptimalFixed, Oracle, Reg
 from baserate.calibrators import TemperatureScaling, VectorScaling
 from baserate.marginals import BBSE, MLLS, RLLS
 from baserate.models import LastLayer
-from baserate.paper.published import Lagged, PublishedATLAS, PublishedUOGD, published_step_sizes
+from baserate.paper.published import Lagged, PublishedATLAS, PublishedROGD, PublishedUOGD, published_step_sizes
 from baserate.protocols import Adapter, Batch, Calibrator, FloatArray, IntArray, MarginalEstimator, Tracker
 from baserate.shifts import frequencies
 from baserate.trackers import FLHFTL, Arrows, FollowTheFixedWindow, FollowTheHistory, LastSighting
 
-UOGD_LIPSCHITZ = 1.0  # what the published script falls back to when it finds none stored; it fits the figures
 CALIBRATORS: dict[str, Callable[[], Calibrator]] = {"temperature": TemperatureScaling, "vector": VectorScaling}
 MARGINALS: dict[str, Callable[[], MarginalEstimator]] = {"BBSE": BBSE, "MLLS": MLLS, "RLLS": RLLS}
 
@@ -29,6 +28,7 @@ class Setting(NamedTuple):
     marginal: str
     calibrator: str
     lipschitz: float
+    uogd_lipschitz: float
     layer: LastLayer | None
 
     @property
@@ -57,9 +57,7 @@ def _window(k: int) -> FLHFTL:
 
 
 def _rogd(s: Setting) -> Adapter:
-    # As run, the loss was of the joint confusion matrix, which is a k-th of the conditional one's.
-    lipschitz = s.k * s.lipschitz
-    return ROGD(MARGINALS[s.marginal](), s.honest(), lipschitz=lipschitz, horizon=len(s.stream))
+    return PublishedROGD(MARGINALS[s.marginal](), s.honest(), lipschitz=s.lipschitz, horizon=len(s.stream))
 
 
 def _layer(s: Setting) -> tuple[FloatArray, FloatArray | None]:
@@ -71,7 +69,7 @@ def _layer(s: Setting) -> tuple[FloatArray, FloatArray | None]:
 def _steps(s: Setting) -> dict[str, Any]:
     joint = s.holdout.T @ np.eye(s.k)[s.holdout_y] / len(s.holdout_y)
     sigma = float(np.linalg.eigvals(joint).real.min())
-    return published_step_sizes(_layer(s)[0], UOGD_LIPSCHITZ, max(sigma, 1e-3 / s.k), len(s.stream))
+    return published_step_sizes(_layer(s)[0], s.uogd_lipschitz, max(sigma, 1e-3 / s.k), len(s.stream))
 
 
 def _uogd(s: Setting) -> Adapter:
