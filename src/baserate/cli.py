@@ -142,7 +142,15 @@ def reproduce(
             from baserate.paper.pages import files
         except ModuleNotFoundError as error:
             _fail(f"{error} (or leave the report out with --no-report)")
+    if results is not None and not results.parent.is_dir():
+        _fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
+    if jobs == 0:
+        _fail("--jobs is 0; give a number of processes, or -1 for one per core.")
     found = _run_paper(choice, results, no_run, jobs)
+    if not any(record.seeds for part in found.artefacts for record in part.records):
+        if no_run:
+            _fail("nothing of this is kept yet; leave --no-run out to run it.", FAILURE)
+        _fail(f"nothing could be run: {' '.join(found.failures)}", FAILURE)
     if json_file is not None:
         records = [record.to_json() for part in found.artefacts for record in part.records]
         try:
@@ -158,10 +166,6 @@ def reproduce(
         except OSError as error:
             _fail(f"could not write the report into {out} ({error.strerror}).", FAILURE)
         typer.echo(f"Report: {(out / files.REPORT).resolve()}")
-    if any(record.seeds for part in found.artefacts for record in part.records):
-        return
-    reasons = " ".join(f"{name}: {reason}" for name, reason in found.reasons.items())
-    _fail(f"nothing could be run. {reasons}", FAILURE)
 
 
 def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Run":
@@ -177,6 +181,7 @@ def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) 
         TimeRemainingColumn,
     )
 
+    from baserate.bench.store import StoreError
     from baserate.paper.reproduce import reproduce as run
 
     log = Console(stderr=True)
@@ -195,7 +200,7 @@ def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) 
         except KeyboardInterrupt:
             typer.echo("baserate: what is done is kept; the same command goes on from there.", err=True)
             raise
-        except (ValueError, ModuleNotFoundError) as error:
+        except (StoreError, ModuleNotFoundError, OSError) as error:
             _fail(str(error), FAILURE)
 
 
@@ -235,6 +240,8 @@ def _check_writable(path: Path, option: str, example: str) -> None:
 
 def _check_folder(folder: Path) -> None:
     """The same for a folder, which is made if need be."""
+    if folder.is_file():
+        _fail(f"--out {folder} is a file; name a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from baserate.bench import store as module
-from baserate.bench.store import Store
+from baserate.bench.store import Store, StoreError
 
 
 class Cell(NamedTuple):
@@ -153,7 +153,7 @@ def whole(path):
 def test_a_damaged_file_is_named_and_left_alone(path, spoil):
     path.write_bytes(spoil(whole(path)))
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"results\.parquet is not a file of results, or is damaged .*delete it\.$"):
+    with pytest.raises(StoreError, match=r"results\.parquet is not a file of results, or is damaged .*delete it\.$"):
         opened(path)
     assert path.read_bytes() == before
 
@@ -165,9 +165,17 @@ def test_a_file_of_something_else_is_named_and_left_alone(path, lacking, rows):
     filled(path)
     polars.read_parquet(path).head(rows).drop(lacking).write_parquet(path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=rf"it has no column {lacking}\); name another"):
+    with pytest.raises(StoreError, match=rf"it has no column {lacking}\); name another"):
         opened(path)
     assert path.read_bytes() == before
+
+
+def test_a_folder_is_refused_with_a_file_to_name_instead(tmp_path):
+    with pytest.raises(StoreError) as refused:
+        opened(tmp_path)
+    assert str(refused.value) == f"{tmp_path} is a folder; name a file in it, such as {tmp_path / 'results.parquet'}."
+    assert list(tmp_path.iterdir()) == []
+    assert issubclass(StoreError, ValueError)
 
 
 def test_without_polars_it_says_so_before_there_is_something_to_lose(path, monkeypatch):

@@ -119,6 +119,9 @@ def test_how_the_tables_differ():
     assert {c.method for c in CELLS["table-time"]} == {"CT-RS/FLH-FTL", "w-ERM"}
     assert set(CELLS["table-time"]) <= {*CELLS["table-sols-cifar"], *CELLS["table-sols-mnist"]}
     assert {(c.n_rounds, c.batch_size) for c in CELLS["table-sols-mnist"]} == {(200, 50)}
+    assert {(c.dataset, c.model) for c in CELLS["table-defaults"]} == {
+        (p.dataset, p.model) for p in (*problems.TABLE, problems.FOREST, problems.SHL)
+    }
     assert only("table-complexity", "n_rounds") == {1024, 2048, 4096, 8192, 16384, 32768}
 
 
@@ -130,6 +133,7 @@ def test_how_the_figures_vary():
     assert only("fig-online-samples", "batch_size") == {1, 3, 10, 30, 100, 300}
     assert only("fig-online-samples", "method") == {*PAPER, "BBSE"}
     assert {(c.dataset, c.shift, c.n_rounds) for c in CELLS["fig-shl"]} == {("hapt", "real", 7000)}
+    assert ARTEFACTS["fig-shl"].metrics == ("error", "mse")  # a real stream has no mix to be drawn from
     assert only("fig-holdout", "shift") == only("fig-split", "shift") == {"mon"}
 
 

@@ -36,10 +36,20 @@ def test_a_record_is_the_mean_over_seeds_beside_the_papers_number():
     assert list(found) == ["error", "mse", "mse_true"]
     where = ("table-uols", "mnist", "mlp", "ber", 240, "FLH-FTL")
     std = np.sqrt((4 + 1 + 9) / 3)  # of the population
-    assert found["error"] == Record(*where, "error", 3.0, pytest.approx(std), 3, 4.4, 0.7, None, "")
+    assert found["error"] == Record(*where, "error", 3.0, pytest.approx(std), 3, 4.4, 0.7, None, "", 1)
     assert found["mse"][7:10] == (pytest.approx(0.3), pytest.approx(std / 10), 3)
     assert found["mse"].paper_mean is not None
-    assert found["mse_true"][7:] == (pytest.approx(0.03), pytest.approx(std / 100), 3, None, None, None, "")
+    assert found["mse_true"][7:] == (pytest.approx(0.03), pytest.approx(std / 100), 3, None, None, None, "", None)
+
+
+def test_the_decimals_are_those_that_are_printed():
+    record = by_metric(of("table-sols-mnist", (mnist("CT-RS/FTH", holdout=0), Result(5.0, None, None, 1.0))))["error"]
+    assert (record.paper_mean, record.digits) == (4.71, 2)
+    record = by_metric(of("table-time", (mnist("w-ERM", holdout=0), None)))["minutes"]
+    assert (record.paper_mean, record.digits) == (107.0, 0)
+    # How time grows is printed, but is no number.
+    grows = Cell("", "", "", 0, "Aligator", 0, n_rounds=1024)
+    assert {r.digits for r in of("table-complexity", (grows, Result(None, None, None, 1.0, 10))).records} == {None}
 
 
 def test_the_papers_numbers_are_those_of_the_same_shift_and_method():

@@ -6,12 +6,13 @@ import pytest
 
 from baserate.bench import grid
 from baserate.bench.store import Store
-from baserate.datasets import DataNotFoundError
+from baserate.datasets import DataNotFoundError, WrongDataError
 from baserate.paper import reproduce as module
 from baserate.paper.artefacts import ARTEFACTS
 from baserate.paper.reproduce import choose, default_results, reproduce
 from baserate.paper.runs.cells import Cell, Result
 from baserate.paper.runs.methods import BEYOND, PAPER
+from baserate.paper.runs.problems import FOREST, MNIST
 from baserate.paper.runs.run import PROTOCOL
 
 FIELDS = (
@@ -158,6 +159,11 @@ def test_quick_is_what_needs_neither_data_nor_training():
         ({"names": ["tabel-uols"]}, "no artefact 'tabel-uols'. Did you mean table-uols? Choose from table-uols, "),
         ({"names": ["table-uols"], "data": ["minst"]}, "no data set 'minst'. Did you mean mnist?"),
         ({"names": ["table-uols"], "methods": ["FLH-FLT"]}, "no method 'FLH-FLT'. Did you mean FLH-FTL?"),
+        ({"names": ["all", "tabel-uols"]}, "no artefact 'tabel-uols'. Did you mean table-uols?"),
+        ({"names": ["TABLE-RF"]}, "no artefact 'TABLE-RF'. Did you mean table-rf?"),
+        ({"names": ["ALL"]}, "no artefact 'ALL'. Did you mean all?"),
+        ({"names": ["table-uols"], "data": ["MNIST"]}, "no data set 'MNIST'. Did you mean mnist?"),
+        ({"names": ["table-uols"], "methods": ["fth"]}, "no method 'fth'. Did you mean FTH?"),
         ({"names": ["table-uols"], "methods": ["xyzzy"]}, "no method 'xyzzy'. Choose from Base, "),
         ({"names": []}, "name an artefact, or all: table-uols, "),
         ({"names": ["table-rf"], "data": ["synthetic"]}, "none of these artefacts has such cells"),
@@ -184,7 +190,8 @@ def test_a_model_that_cannot_be_trained_costs_its_own_cells_only(monkeypatch, tm
     found = reproduce(choice, results=tmp_path / "r.parquet")
     errors = {(r.shift, r.method): r.ours_mean for r in found.artefacts[0].records if r.metric == "error"}
     assert errors == {(s, m): e for s in ("ber", "sin") for m, e in (("FTH", 1.0), ("UOGD", None))}
-    assert found.reasons["mnist"] == "Not all was run: no such data here"
+    assert found.reasons == {"mnist mlp": f"{MNIST.differs} Not all was run: no such data here"}
+    assert list(found.failures) == ["no such data here"]
 
 
 def test_what_the_paper_says_is_asked_of_a_whole_artefact_and_else_only_if_it_can_be(monkeypatch, tmp_path):
@@ -193,7 +200,7 @@ def test_what_the_paper_says_is_asked_of_a_whole_artefact_and_else_only_if_it_ca
         module, "run", lambda cell: missing(cell) if cell.dataset != "mnist" else Result(1.0, *[None] * 2, 1.0)
     )
     whole, part = (
-        reproduce(choose(["table-uols"], seeds=1, **narrowed), results=tmp_path / "r.parquet").artefacts[0].claims
+        reproduce(choose(["table-uols"], seeds=2, **narrowed), results=tmp_path / "r.parquet").artefacts[0].claims
         for narrowed in ({}, {"data": ["mnist"]})
     )
     assert [claim.holds is None for claim in whole] == [False, False, True, True]
@@ -205,7 +212,26 @@ def test_a_cell_that_cannot_be_run_is_told_with_its_reason(monkeypatch, tmp_path
     monkeypatch.setattr(module, "run", missing)
     found = reproduce(choose(["table-uols"], data=["mnist"], seeds=1), results=tmp_path / "r.parquet")
     assert not any(record.seeds for record in found.artefacts[0].records)
-    assert found.reasons == {"mnist": "Not all was run: no such data here"}
+    assert found.reasons == {"mnist mlp": f"{MNIST.differs} Not all was run: no such data here"}
+    assert list(found.failures) == ["no such data here"]  # once, however many cells
+
+
+def test_data_that_are_not_the_right_ones_cost_their_own_cells_only(monkeypatch, tmp_path):
+    def run(cell):
+        if cell.model == "mlp":
+            raise WrongDataError("other data than yours")
+        return Result(1.0, 0.1, None, 1.0)
+
+    monkeypatch.setattr(module, "prepare", lambda key: 0.9)
+    monkeypatch.setattr(module, "run", run)
+    choice = choose(["table-uols", "table-rf"], data=["mnist"], methods=["FTH"], seeds=1)
+    found = reproduce(choice, results=tmp_path / "r.parquet")
+    assert {(r.model, r.seeds) for part in found.artefacts for r in part.records} == {("mlp", 0), ("forest", 1)}
+    assert found.reasons == {
+        "mnist mlp": f"{MNIST.differs} Not all was run: other data than yours",
+        "mnist forest": FOREST.differs,
+    }
+    assert list(found.failures) == ["other data than yours"]
 
 
 def test_each_base_model_is_prepared_once_with_features_if_anyone_needs_them(monkeypatch, tmp_path):

@@ -28,6 +28,10 @@ def _polars() -> Any:
     return polars
 
 
+class StoreError(ValueError):
+    """The file is not one of results, or is damaged; says what to do."""
+
+
 class Store:
     """Results by cell, in memory and in a file.
 
@@ -65,6 +69,8 @@ class Store:
         self._dirty = False
         self._seen: tuple[int, int] | None = None
         _polars()  # that it is missing is better said now than when there is something to lose
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a folder; name a file in it, such as {self.path / 'results.parquet'}.")
         if self.path.exists():
             self._read()
 
@@ -136,7 +142,7 @@ class Store:
                 if row["protocol"] == self._protocol
             }
         except Exception as error:  # a damaged file can trip any part of the reader
-            raise ValueError(
+            raise StoreError(
                 f"{self.path} is not a file of results, or is damaged ({error}); name another, or delete it."
             ) from error
         self._rows, self._found, self._seen = rows, found, self._stamp()

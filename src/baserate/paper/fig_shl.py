@@ -36,7 +36,7 @@ def timeline(findings: Findings) -> Timeline | None:
     # The same blocks of rounds as those of the results, in samples.
     sizes = [len(block) for block in np.array_split(np.arange(n_rounds), BLOCKS)]
     mixes = [part.mean(axis=0) for part in np.split(labels, first.batch_size * np.cumsum(sizes)[:-1])]
-    return Timeline(curves, np.array(mixes), base.class_names, -(-n_rounds // BLOCKS))
+    return Timeline(curves, np.array(mixes), base.class_names, n_rounds / BLOCKS)
 
 
 ARTEFACT = Artefact(
@@ -44,7 +44,7 @@ ARTEFACT = Artefact(
     "Locomotion over time: accuracy, squared error of the tracked mix, and the class mix itself",
     "Figure 5 (appendix)",
     "figure",
-    ("error", "mse", "mse_true"),
+    ("error", "mse"),
     ("dataset",),
     cells,
     x="round",

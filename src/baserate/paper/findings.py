@@ -106,6 +106,7 @@ class Findings:
             said.std if said else None,
             problem.stand_in if problem else None,
             variant,
+            len(said.mean_text.partition(".")[2]) if said and said.mean is not None else None,
         )
 
 

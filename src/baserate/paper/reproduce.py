@@ -1,7 +1,6 @@
 """The whole of ``baserate reproduce``: from names to cells, to results, to what is shown."""
 
 import difflib
-import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,16 @@ from baserate._version import __version__
 from baserate.bench import grid
 from baserate.bench.store import Store
 from baserate.cache import cache_folder
-from baserate.datasets import DataNotFoundError
+from baserate.datasets import DataNotFoundError, WrongDataError
 from baserate.models.output_files import COMMITTED
 from baserate.paper.artefact import Artefact
 from baserate.paper.artefacts import ARTEFACTS
 from baserate.paper.findings import Findings
+from baserate.paper.pages.machine import machine
 from baserate.paper.pages.run import Part, Run
 from baserate.paper.runs import problems
 from baserate.paper.runs.cells import Cell, Result
+from baserate.paper.runs.growth import TRACKERS
 from baserate.paper.runs.learning import LEARNERS
 from baserate.paper.runs.methods import METHODS
 from baserate.paper.runs.run import PROTOCOL, base_model, prepare, run
@@ -27,7 +28,7 @@ from baserate.validation import check_integer
 ALL = "all"
 SEEDS, QUICK_SEEDS = 10, 3
 _AT_ONCE = ("synthetic",)  # trained in a second, from data that need no download
-_EXPECTED = (DataNotFoundError, ModuleNotFoundError)
+_EXPECTED = (DataNotFoundError, WrongDataError, ModuleNotFoundError)
 
 Progress = Callable[[str, int], Callable[[], None]]
 """From what is done and how many there are of it to what is called when one is done."""
@@ -98,7 +99,9 @@ def choose(
     ValueError
         If a name is unknown, or nothing is left to run; says what there is.
     """
-    wanted = list(ARTEFACTS) if ALL in names else [_known(name, [*ARTEFACTS, ALL], "artefact") for name in names]
+    wanted = [_known(name, [*ARTEFACTS, ALL], "artefact") for name in names]
+    if ALL in wanted:
+        wanted = list(ARTEFACTS)
     if not wanted:
         raise ValueError(f"name an artefact, or all: {', '.join(ARTEFACTS)}.")
     aliases = {problem.printed: problem.dataset for problem in problems.ALL}
@@ -106,7 +109,7 @@ def choose(
     chosen = Choice(
         tuple(ARTEFACTS[name] for name in dict.fromkeys(wanted)),
         tuple(aliases.get(name, name) for name in (_known(name, list(datasets), "data set") for name in data)),
-        tuple(_known(name, [*METHODS, *LEARNERS, "Aligator", "Arrows"], "method") for name in methods),
+        tuple(_known(name, [*METHODS, *LEARNERS, *TRACKERS], "method") for name in methods),
         check_integer(seeds, "seeds", 1) if seeds is not None else QUICK_SEEDS if quick else SEEDS,
         quick,
     )
@@ -148,14 +151,14 @@ def reproduce(
         Cell,
         Result,
         protocol=PROTOCOL,
-        made_by={"baserate": __version__, "machine": platform.platform()},
+        made_by={"baserate": __version__, "machine": machine()},
     )
     missing = [] if only_kept else store.missing(cell for found in cells.values() for cell in found)
     failures = _prepare(missing, progress)
-    runnable = [cell for cell in missing if _key(cell) not in failures]
+    runnable = [cell for cell in missing if base_model(cell) not in failures]
     done = progress("Cells", len(runnable))
     failed = grid.run(runnable, run, store, expected=_EXPECTED, watch=lambda _: done())
-    failed |= {cell: failures[_key(cell)] for cell in missing if _key(cell) in failures}
+    failed |= {cell: failures[base_model(cell)] for cell in missing if base_model(cell) in failures}
     parts = []
     for artefact in choice.artefacts:
         if cells[artefact.name]:
@@ -166,7 +169,8 @@ def reproduce(
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
     shown = {cell: store.results[cell] for found in cells.values() for cell in found if cell in store.results}
     in_methods = sum(result.seconds for result in shown.values())
-    return Run(command, time.perf_counter() - started, parts, reasons, in_methods)
+    why = list(dict.fromkeys(failure.reason for failure in failed.values()))
+    return Run(command, time.perf_counter() - started, parts, reasons, in_methods, why)
 
 
 def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:
@@ -175,10 +179,10 @@ def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict
     for dataset, model in dict.fromkeys((cell.dataset, cell.model) for cell in cells):
         problem = problems.find(dataset, model)
         if problem is not None and problem.differs:
-            found.setdefault(dataset, {})[f"{problem.model}: {problem.differs}"] = None
+            found[f"{dataset} {model}"] = {problem.differs: None}
     for cell, failure in failed.items():
-        found.setdefault(cell.dataset, {})[f"Not all was run: {failure.reason}"] = None
-    return {dataset: " ".join(texts) for dataset, texts in found.items()}
+        found.setdefault(f"{cell.dataset} {cell.model}", {})[f"Not all was run: {failure.reason}"] = None
+    return {name: " ".join(texts) for name, texts in found.items()}
 
 
 def default_results() -> Path:
@@ -200,10 +204,6 @@ def _prepare(cells: Sequence[Cell], progress: Progress) -> dict[object, grid.Fai
     return failures
 
 
-def _key(cell: Cell) -> object:
-    return base_model(cell)
-
-
 def _is_quick(cell: Cell) -> bool:
     """Whether a cell needs neither data nor training."""
     key = base_model(cell)
@@ -218,6 +218,6 @@ def _is_quick(cell: Cell) -> bool:
 def _known(name: str, names: Sequence[str], what: str) -> str:
     if name in names:
         return name
-    close = difflib.get_close_matches(name, names, n=1)
+    close = [known for known in names if known.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean {close[0]}?" if close else ""
     raise ValueError(f"there is no {what} {name!r}.{hint} Choose from {', '.join(names)}.")

@@ -1,5 +1,6 @@
 """What the tables of the supervised setting share."""
 
+from baserate.paper.artefact import Artefact
 from baserate.paper.claims import standard_error
 from baserate.paper.findings import Findings, paired
 from baserate.paper.pages.records import Claim
@@ -29,12 +30,31 @@ def order(findings: Findings, dataset: str) -> list[Claim]:
     errors = [findings.values("error", dataset=dataset, method=method) for method in METHODS]
     if not all(errors):
         return [Claim(name, text, None, "not run")]
-    parts, holds = [], True
+    parts, holds, separated = [], True, True
     for worse, better, first, second in zip(errors, errors[1:], METHODS, METHODS[1:], strict=False):
         gaps = paired(worse, better)
+        if len(gaps) < 2:
+            return [Claim(name, text, None, "one seed says nothing about an order")]
         noise = standard_error(gaps)
-        holds = holds and bool(gaps.mean() > 0)
+        holds = holds and gaps.mean() > 0
         parts.append(f"{first} - {second}: {gaps.mean():.2f} ± {noise:.2f}")
         if abs(gaps.mean()) <= 2 * noise:
+            separated = False
             parts[-1] += " (not separated)"
-    return [Claim(name, text, holds, "; ".join(parts))]
+    # An order of means that chance may have made is neither.
+    return [Claim(name, text, bool(holds) if separated or not holds else None, "; ".join(parts))]
+
+
+def artefact(name: str, dataset: str, title: str, where: str, *, most_seeds: int, note: str = NOTE) -> Artefact:
+    """The table of a data set."""
+    return Artefact(
+        name,
+        f"Labels that arrive after each prediction: continual training, re-sampling, weighted ERM ({title})",
+        where,
+        "table",
+        ("error", "mse", "mse_true"),
+        ("dataset", "shift"),
+        lambda seeds: cells(dataset, min(seeds, most_seeds)),
+        claims=lambda findings: order(findings, dataset),
+        note=note,
+    )

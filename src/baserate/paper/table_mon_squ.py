@@ -1,27 +1,16 @@
 """The same under monotone and square shifts."""
 
+from baserate.paper import table_uols
 from baserate.paper.artefact import Artefact
-from baserate.paper.claims import same_gap, same_order
-from baserate.paper.findings import Findings
-from baserate.paper.pages.records import Claim
-from baserate.paper.runs.cells import Cell, grid
-from baserate.paper.runs.methods import BEYOND, PAPER
-from baserate.paper.runs.problems import FASHION, MNIST, TABLE
+from baserate.paper.claims import on_images
+from baserate.paper.runs.cells import Cell
 
 SHIFTS = ("mon", "squ")
 
 
 def cells(seeds: int) -> list[Cell]:
     """Every data set of the table."""
-    return [cell for problem in TABLE for cell in grid(problem, SHIFTS, (*PAPER, *BEYOND), seeds)]
-
-
-def claims(findings: Findings) -> list[Claim]:
-    """Order and gap on the two image sets whose networks are trained here as there."""
-    found = []
-    for problem in (MNIST, FASHION):
-        found += [same_order(findings, problem, SHIFTS, PAPER), same_gap(findings, problem, SHIFTS)]
-    return found
+    return table_uols.cells(seeds, SHIFTS)
 
 
 ARTEFACT = Artefact(
@@ -32,6 +21,6 @@ ARTEFACT = Artefact(
     ("error", "mse", "mse_true"),
     ("dataset", "shift"),
     cells,
-    claims=claims,
+    claims=lambda findings: on_images(findings, SHIFTS),
     note="As table-uols, with the other two shifts.",
 )

@@ -24,18 +24,7 @@ def claims(findings: Findings) -> list[Claim]:
         return [Claim("table-rf", text, None, "not run")]
     evidence = ", ".join(f"{method} {gap.mean():+.2f}" for method, gap in gaps.items())
     held = all(gap.mean() > 0 for gap in gaps.values())
-    return [Claim("table-rf", text, held, f"points above it: {evidence}"), _to_the_digit(findings)]
-
-
-def _to_the_digit(findings: Findings) -> Claim:
-    """The table prints one digit of the MSE: 0.3 is all from 0.25 to 0.35."""
-    compared = [
-        r for r in findings.records if r.metric == "mse" and r.paper_mean is not None and r.ours_mean is not None
-    ]
-    apart = [r.method for r in compared if abs(r.difference) > 0.05 + (r.ours_std or 0.0)]
-    evidence = f"{len(compared) - len(apart)} of {len(compared)}" + (f"; not {', '.join(apart)}" if apart else "")
-    text = "The MSE agree to the one digit that is printed, within one std of ours."
-    return Claim("table-rf", text, not apart, evidence)
+    return [Claim("table-rf", text, held, f"points above it: {evidence}")]
 
 
 ARTEFACT = Artefact(

@@ -31,12 +31,14 @@ def test_points_over_variants_and_the_papers():
     assert sorted(zip(*chart.dots["FTH"][:2], strict=True)) == [(0.25, 0.25), (0.5, 0.5)]
     assert not chart.log_x
     assert chart.x_label == "share of the source that the model is trained on"
+    (chart,) = figures.charts(VARIANT, [record("FTH", x, None, variant=f"batch={x}") for x in (1, 300)])
+    assert chart.log_x  # which span orders of magnitude
 
 
 def test_a_stand_in_has_no_crosses():
     (chart,) = figures.charts(VARIANT, [record(variant="batch=5", dataset="crop", stand_in="eurosat")])
     assert chart.dots == {}
-    assert chart.title == "crop, stand-in for EuroSAT, Sin: Error %"
+    assert chart.title == "Crop, stand-in for EuroSAT, Sin: Error %"
 
 
 def test_there_is_a_panel_for_each_metric_and_setting():
@@ -59,6 +61,8 @@ def test_timeline():
     assert {name: line.y for name, line in distance.lines.items()} == {"Base": [0.1, 0.2]}
     assert {name: line.y for name, line in shares.lines.items()} == {"a": [0.25, 1.0], "b": [0.75, 0.0]}
     assert shares.stacked
+    accuracy, _, shares = figures.timeline(data._replace(block=9.5))
+    assert accuracy.lines["Base"].x == shares.lines["a"].x == [4.75, 14.25]
 
 
 def test_what_is_drawn_is_what_was_said():

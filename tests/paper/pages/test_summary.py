@@ -5,7 +5,7 @@ from baserate.paper.pages import markdown
 from baserate.paper.pages.names import duration
 from baserate.paper.pages.records import Claim
 from baserate.paper.pages.run import Part, Run
-from baserate.paper.pages.summary import summarise
+from baserate.paper.pages.summary import summarise, why
 
 RECORDS = [
     record("FTH", 5.0, 5.0),
@@ -26,21 +26,36 @@ CLAIMS = [Claim("table-a", "a", True, ""), Claim("table-a", "b", False, ""), Cla
 @pytest.fixture
 def run():
     return Run(
-        "baserate reproduce", 1.0, [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)], {"cifar10": "Why."}
+        "baserate reproduce",
+        1.0,
+        [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
+        {"cifar10 mlp": "Why."},
     )
 
 
 def test_counts(run):
     found = summarise(run)
     assert found.total == (2, 5, 1)
-    assert found.datasets == {"mnist": (2, 4, 1), "cifar10": (0, 1, 0)}
+    assert found.datasets == {"mnist mlp": (2, 4, 1), "cifar10 mlp": (0, 1, 0)}
     assert {name: [r.method for r in records] for name, records in found.differing.items()} == {
-        "mnist": ["ATLAS", "UOGD"],  # the farthest off first
-        "cifar10": ["FTH"],
+        "mnist mlp": ["ATLAS", "UOGD"],  # the farthest off first
+        "cifar10 mlp": ["FTH"],
     }
     assert found.stand_ins == {"crop": ("eurosat", 2)}
     assert (found.not_run, found.unprinted, found.of_the_machine) == (1, 1, 1)
     assert found.seeds == (1, 3)
+
+
+def test_two_models_of_a_data_set_are_counted_and_explained_apart():
+    records = [
+        record("FTH", 9.0, 5.0),
+        record("FTH", 5.0, 5.0, model="forest"),
+        record("ROGD", 9.0, 5.0, model="forest"),
+    ]
+    run = Run("", 0.0, [Part(artefact(), records, [])], {"mnist forest": "Why.", "mnist": "Of neither."})
+    found = summarise(run)
+    assert found.datasets == {"mnist mlp": (0, 1, 0), "mnist forest": (1, 2, 0)}
+    assert why(run, found) == {"mnist mlp": "No reason is known.", "mnist forest": "Why."}
 
 
 def test_every_number_is_counted_once():
@@ -56,10 +71,10 @@ def test_sentences(run):
     found = summarise(run)
     assert found.sentence.startswith("2 of 5 numbers (40 %) agree with the paper's; 1 of them")
     assert found.left_out == (
-        "Not counted: 2 on stand-ins (crop for EuroSAT); 1 of the paper that were not run; 1 times or sizes; "
-        "1 of ours that the paper does not print."
+        "What is printed in several tables is counted in each. Not counted: 2 on stand-ins (Crop for EuroSAT); 1 of "
+        "the paper that were not run; 1 times or sizes; 1 of ours that the paper does not print."
     )
-    assert found.claims_sentence == "Of the paper's claims, 1 confirmed, 1 not confirmed, 1 not run."
+    assert found.claims_sentence == "Of the checks below, 1 hold, 1 do not hold, 1 not run."
     assert found.seeds_sentence == "1 to 3"
 
 
@@ -71,14 +86,17 @@ def test_nearly_all_is_not_all():
 def test_nothing_to_compare():
     found = summarise(Run("", 0.0, [], {}))
     assert found.sentence.startswith("No number")
-    assert (found.left_out, found.claims_sentence) == ("", "")
+    assert (found.left_out, found.claims_sentence) == ("What is printed in several tables is counted in each.", "")
 
 
 def test_markdown_tells_counts_reasons_claims_and_figures(run):
     page = markdown.page(run, {"table-a": "figures/a.svg"})
-    assert "| MNIST | 2 | 4 | No reason is known. |" in page
-    assert "| CIFAR-10 | 0 | 1 | Why. |" in page
-    assert "- **does not hold**: b" in page
+    assert "| MNIST (mlp) | 2 | 4 | No reason is known. |" in page
+    assert "| CIFAR-10 (mlp) | 0 | 1 | Why. |" in page
+    # Named where those of all artefacts come together, and not below their own.
+    for state, text in (("holds", "a"), ("does not hold", "b"), ("not run", "c")):
+        assert page.splitlines().count(f"- **{state}**: {text}") == 1
+        assert f"- **{state}**: `table-a`, {text}" in markdown.summary(run).splitlines()
     assert "![Title of table-a](figures/a.svg)" in page
     assert "`baserate reproduce` in 1 s" in page
     assert "![" not in markdown.page(run)

@@ -1,10 +1,14 @@
+import json
+import math
 import re
 
 import pytest
 from made_up import artefact, big_run, record
 from rich.console import Console
 
-from baserate.paper.pages import latex, markdown, terminal
+from baserate.paper.pages import html, latex, markdown, names, terminal
+from baserate.paper.pages.run import Part, Run
+from baserate.paper.pages.summary import summarise
 from baserate.paper.pages.table import blocks
 
 
@@ -35,9 +39,64 @@ def test_a_squared_distance_has_a_tolerance_of_its_own():
     assert record(ours=0.135, paper=0.1, metric="mse").mark == "**"
 
 
+@pytest.mark.parametrize(
+    ("metric", "digits", "off", "std", "mark"),
+    [
+        ("error", 0, 0.5, 0.0, ""),  # 5 is all from 4.5 to 5.5
+        ("error", 0, 0.5625, 0.0, "**"),
+        ("error", 1, 0.046875, 0.0, ""),
+        ("error", 1, 0.0625, 0.0, "*"),  # beyond the digit, within the tolerance
+        ("error", 1, 0.296875, 0.25, ""),  # spread and digit together
+        ("error", 1, 0.3125, 0.25, "*"),
+        ("mse", 1, 0.046875, 0.0, ""),  # the digit is coarser than the tolerance of 0.03
+        ("mse", 1, 0.0546875, 0.0, "**"),
+        ("mse", 3, 0.000375, 0.0, ""),
+        ("mse", 3, 0.000625, 0.0, "*"),
+        ("mse", None, 0.000375, 0.0, "*"),  # nothing is known of the digits
+        ("minutes", 0, 40.0, 0.0, ""),
+    ],
+)
+def test_a_printed_number_is_known_to_half_of_its_last_digit(metric, digits, off, std, mark):
+    for ours in (5.0 + off, 5.0 - off):
+        assert record(ours=(ours, std), paper=5.0, metric=metric, digits=digits).mark == mark
+
+
+def test_half_of_the_last_digit():
+    assert [record(digits=digits).rounding for digits in (None, 0, 1)] == [0.0, 0.5, 0.05]
+    assert record(digits=3).rounding == pytest.approx(0.0005)
+
+
+def test_a_record_as_json_has_no_number_that_json_has_not():
+    made = record("UOGD", (math.inf, math.nan), (5.0, None), digits=1, variant="batch=3")
+    said = made.to_json()
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+    assert list(said) == [name for name in made._fields if name != "digits"]
+    assert [name for name in said if said[name] != getattr(made, name)] == ["ours_mean", "ours_std"]
+    assert (said["ours_mean"], said["ours_std"], said["paper_mean"], said["seeds"]) == (None, None, 5.0, 3)
+    assert record(ours=-math.inf).to_json()["ours_mean"] is None
+
+
+def test_a_problem_is_a_data_set_and_its_model():
+    assert record(dataset="crop", model="forest").problem == "crop forest"
+    assert [names.problem(name) for name in ("crop forest", "cifar10", "x y")] == ["Crop (forest)", "CIFAR-10", "x (y)"]
+
+
+def test_the_papers_numbers_have_the_papers_decimals():
+    def shown(paper, digits):
+        (block,) = blocks(artefact(), [record(paper=paper, digits=digits)])
+        return by_method(block)["FTH"][0].paper
+
+    assert shown((8.0, 1.0), 1) == "(8.0 ± 1.0)"
+    assert shown((8.0, 1.0), None) == "(8 ± 1)"
+    assert shown((0.3, None), 2) == "(0.30)"
+    assert shown((145.0, 3.7), 0) == "(145 ± 3.7)"  # none of a spread that is printed finer is lost
+    page = html.differing(summarise(Run("", 0.0, [Part(artefact(), [record(ours=9.0, digits=1)], [])], {})))
+    assert "<td>9.00</td><td>5.0</td>" in page
+
+
 def test_stand_ins_and_times_are_shown_but_not_marked():
     (block,) = blocks(artefact(), [record(ours=9.0, stand_in="eurosat", dataset="crop")])
-    assert block.title == "crop, stand-in for EuroSAT (mlp)"
+    assert block.title == "Crop, stand-in for EuroSAT (mlp)"
     assert by_method(block)["FTH"][0][:3] == ("9.00 ± 0.00", "(5 ± 0)", "")
     (block,) = blocks(artefact(metrics=("minutes",)), [record(ours=9.0, metric="minutes")])
     assert by_method(block)["FTH"][0][:3] == ("9.0 ± 0.0", "(5 ± 0)", "")
@@ -185,9 +244,12 @@ def test_the_terminal_shows_it_all_in_eighty_columns():
     text = captured.get()
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
-    assert "crop, stand-in for EuroSAT (forest): Error %" in text
+    assert "Crop, stand-in for EuroSAT (forest): Error %" in text
     assert "120 of 136 numbers (88 %) agree" in text
+    assert "CIFAR-10 (resnet18-narrow)" in text
     assert "A narrower network" in text
+    assert "Every unsupervised method on every data set (Table 1)." in text
+    assert "The networks are narrower than the paper's" in text  # the note
     assert "does not hold: FLH-FTL has the lowest error" in text
 
 

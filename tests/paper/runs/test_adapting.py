@@ -139,6 +139,7 @@ def test_a_real_stream_is_replayed_and_told_over_time():
     rounds = [3] * 10 + [2] * 50
     assert np.average(found.block_errors, weights=rounds) == pytest.approx(found.error)
     assert np.average(found.block_mses, weights=rounds) == pytest.approx(found.mse)
+    assert found.mse_true is None  # nobody knows the mix that it was drawn from
     assert len(run(REAL._replace(n_rounds=7)).block_errors) == 7
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from baserate import models
+from baserate.datasets import WrongDataError
 from baserate.paper.runs import base_models
 from baserate.paper.runs.base_models import choose_holdout
 
@@ -73,9 +74,11 @@ def test_features_go_with_the_outputs():
         np.testing.assert_allclose(odds / odds.sum(axis=1, keepdims=True), proba, atol=1e-4)
 
 
-def test_features_of_other_data_are_refused(monkeypatch):
+@pytest.mark.parametrize("labels", ["target_y", "holdout_y"])
+def test_features_of_other_data_are_refused(monkeypatch, labels):
     honest = models.features("synthetic", "linear", progress=False)
-    monkeypatch.setattr(base_models, "features", lambda *_, **__: honest._replace(target_y=np.roll(honest.target_y, 1)))
+    other = honest._replace(**{labels: np.roll(getattr(honest, labels), 1)})
+    monkeypatch.setattr(base_models, "features", lambda *_, **__: other)
     base_models.load.cache_clear()
-    with pytest.raises(ValueError, match="of other data than yours"):
+    with pytest.raises(WrongDataError, match="of other data than yours"):
         base_models.load("synthetic", "linear", 0, 0.8, True)

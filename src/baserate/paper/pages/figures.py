@@ -52,7 +52,7 @@ def charts(artefact: Artefact, records: Sequence[Record]) -> list[Chart]:
                     {name: line for name, line in lines.items() if len(line.x)},
                     dots={name: dots for name, group in by_method.items() if len((dots := _dots(group, artefact.x)).x)},
                     ticks=places[:: -(-len(places) // 8)],
-                    log_x=artefact.x == "holdout",
+                    log_x=artefact.x == "holdout" or members[0].variant.startswith("batch="),
                 )
             )
     return found

@@ -91,7 +91,7 @@ def counts(run: Run, found: Summary) -> str:
     """How many numbers agree on each data set, and why the others do not."""
     reasons = why(run, found)
     lines = [
-        f'<tr><th scope="row">{escape(names.dataset(name))}</th><td>{agree} of {compared}</td>'
+        f'<tr><th scope="row">{escape(names.problem(name))}</th><td>{agree} of {compared}</td>'
         f'<td class="text">{_prose(reasons.get(name, ""))}</td></tr>'
         for name, (agree, compared, _) in found.datasets.items()
     ]
@@ -103,19 +103,19 @@ def counts(run: Run, found: Summary) -> str:
 def differing(found: Summary) -> str:
     """Every number that does not agree, folded away."""
     lines = [
-        f'<tr><th scope="row">{escape(names.dataset(record.dataset))}</th>'
+        f'<tr><th scope="row">{escape(names.problem(record.problem))}</th>'
         f'<td class="text">{escape(record.artefact)}</td>'
         f'<td class="text">{escape(_setting(record.shift, record.variant))}</td>'
         f'<td class="text">{escape(record.method)}</td><td class="text">{escape(record.metric)}</td>'
         f"<td>{names.ours(record.ours_mean or 0.0, record.metric)}</td>"
-        f"<td>{names.printed(record.paper_mean or 0.0)}</td></tr>"
+        f"<td>{names.printed(record.paper_mean or 0.0, record.digits)}</td></tr>"
         for records in found.differing.values()
         for record in records
     ]
     if not lines:
         return ""
     heads = ["data set", "where", "setting", "method", "metric", "ours", "paper"]
-    table = html_frame(heads, lines, caption="The farthest off of each data set come first")
+    table = html_frame(heads, lines, caption="By data set and metric, the farthest off first")
     scrolling = page.scrolling(table, "Numbers that do not agree")
     return f"<details><summary>All {len(lines)} that do not agree</summary>\n{scrolling}\n</details>"
 

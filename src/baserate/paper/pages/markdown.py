@@ -44,7 +44,7 @@ def summary(run: Run) -> str:
     if found.datasets:
         lines.append(_counts(run, found))
     if found.claims:
-        lines.append(_claims(found.claims))
+        lines.append(_claims(found.claims, named=True))
     made = ", ".join(f"{name} {number}" for name, number in versions().items())
     lines.append(f"Seeds: {found.seeds_sentence}. Machine: {machine()}. Versions: {made}.")
     return "\n\n".join(lines)
@@ -83,15 +83,18 @@ def _section(part: Part, file: str | None) -> str:
 def _counts(run: Run, found: Summary) -> str:
     reasons = why(run, found)
     rows = [
-        [escaped(names.dataset(name)), f"{agree}", f"{compared}", _prose(reasons.get(name, ""))]
+        [escaped(names.problem(name)), f"{agree}", f"{compared}", _prose(reasons.get(name, ""))]
         for name, (agree, compared, _) in found.datasets.items()
     ]
     return to_markdown(["data set", "agree", "compared", "why the others do not"], rows, text=(0, 3))
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[Claim], *, named: bool = False) -> str:
     return "\n".join(
-        f"- **{verdict(claim)}**: {_prose(claim.text)}" + (f" ({_prose(claim.evidence)})" if claim.evidence else "")
+        f"- **{verdict(claim)}**: "
+        + (f"`{claim.artefact}`, " if named else "")
+        + f"{_prose(claim.text)}"
+        + (f" ({_prose(claim.evidence)})" if claim.evidence else "")
         for claim in claims
     )
 

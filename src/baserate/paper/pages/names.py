@@ -20,6 +20,7 @@ _DATASETS = {
     "arxiv-random": "arXiv (random split)",
     "shl": "SHL",
     "hapt": "HAPT",
+    "crop": "Crop",
 }
 _METRICS = {
     "error": "Error %",
@@ -60,6 +61,18 @@ def dataset(name: str) -> str:
     return _DATASETS.get(name, name)
 
 
+def problem(name: str) -> str:
+    """A data set and its model, as in ``mnist mlp``.
+
+    Examples
+    --------
+    >>> problem("mnist mlp")
+    'MNIST (mlp)'
+    """
+    of, _, model = name.partition(" ")
+    return f"{dataset(of)} ({model})" if model else dataset(of)
+
+
 def metric(name: str) -> str:
     """A metric in words."""
     return _METRICS.get(name, name)
@@ -87,15 +100,18 @@ def ours(mean: float, metric: str) -> str:
     return f"{mean:,.{_DIGITS.get(metric, 3)}f}" if math.isfinite(mean) else "diverged"
 
 
-def printed(value: float) -> str:
-    """A number of the paper without needless digits.
+def printed(value: float, digits: int | None = None) -> str:
+    """A number of the paper with the decimals that it has there, or without needless ones.
+
+    Some spreads are printed finer than their means: nothing is rounded away.
 
     Examples
     --------
-    >>> printed(16.0), printed(0.075)
-    ('16', '0.075')
+    >>> printed(16.0), printed(0.075), printed(8.0, 1), printed(3.7, 0)
+    ('16', '0.075', '8.0', '3.7')
     """
-    return np.format_float_positional(value, trim="-")
+    said = "" if digits is None else f"{value:.{digits}f}"
+    return said if said and float(said) == value else np.format_float_positional(value, trim="-")
 
 
 def took(seconds: float, in_methods: float) -> str:

@@ -35,6 +35,8 @@ class Record(NamedTuple):
         The paper's data set in whose place this one was run, if it is not the paper's.
     variant : str
         What else distinguishes the cell, such as ``marginal=MLLS``, ``batch=50`` or ``train=0.5``.
+    digits : int or None
+        Decimals that the paper prints: its number is known to half of the last one only.
     """
 
     artefact: str
@@ -51,6 +53,17 @@ class Record(NamedTuple):
     paper_std: float | None
     stand_in: str | None
     variant: str = ""
+    digits: int | None = None
+
+    @property
+    def problem(self) -> str:
+        """Data set and model."""
+        return f"{self.dataset} {self.model}"
+
+    @property
+    def rounding(self) -> float:
+        """Half of the last digit that the paper prints."""
+        return 0.0 if self.digits is None else 0.5 * 10.0**-self.digits
 
     @property
     def comparable(self) -> bool:
@@ -66,14 +79,17 @@ class Record(NamedTuple):
 
     @property
     def beyond_spread(self) -> bool:
-        """Whether the two differ by more than their standard deviations together."""
-        return abs(self.difference) > (self.ours_std or 0.0) + (self.paper_std or 0.0)
+        """Whether the two differ by more than their standard deviations together, and rounding."""
+        return abs(self.difference) > (self.ours_std or 0.0) + (self.paper_std or 0.0) + self.rounding
 
     @property
     def agrees(self) -> bool:
-        """Whether the two differ by no more than twice the pooled standard deviation, or the tolerance if larger."""
+        """Whether the two differ by no more than twice the pooled standard deviation.
+
+        Or the tolerance, or half of the last printed digit, if larger.
+        """
         pooled = math.hypot(self.ours_std or 0.0, self.paper_std or 0.0) / math.sqrt(2)
-        return abs(self.difference) <= max(2 * pooled, TOLERANCE.get(self.metric, 0.0))
+        return abs(self.difference) <= max(2 * pooled, TOLERANCE.get(self.metric, 0.0), self.rounding)
 
     @property
     def judged(self) -> bool:
@@ -88,8 +104,12 @@ class Record(NamedTuple):
         return "**" if not self.agrees else "*" if self.beyond_spread else ""
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain mapping."""
-        return self._asdict()
+        """As a plain mapping; a number that is not finite, as of a method that diverged, is None."""
+        fields = {name: value for name, value in self._asdict().items() if name != "digits"}
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in fields.items()
+        }
 
 
 class Claim(NamedTuple):

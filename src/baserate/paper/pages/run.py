@@ -21,14 +21,14 @@ class Timeline(NamedTuple):
         Label frequencies in each block.
     classes : sequence of str
         Their names.
-    block : int
-        Rounds in a block.
+    block : float
+        Rounds in a block, on average.
     """
 
     curves: Mapping[str, tuple[Sequence[float], Sequence[float] | None]]
     marginals: ArrayLike
     classes: Sequence[str]
-    block: int = 1
+    block: float = 1.0
 
 
 class Part(NamedTuple):
@@ -52,9 +52,11 @@ class Run(NamedTuple):
     artefacts : sequence of Part
         In the order in which they are shown.
     reasons : mapping of str to str
-        Of a data set, why its numbers differ from the paper's.
+        Of a data set and model (``mnist mlp``), why its numbers differ from the paper's.
     in_methods : float
         Seconds of one core that the methods themselves took, now or when their results were made.
+    failures : sequence of str
+        Why some cells gave no result.
     """
 
     command: str
@@ -62,6 +64,7 @@ class Run(NamedTuple):
     artefacts: Sequence[Part]
     reasons: Mapping[str, str]
     in_methods: float = 0.0
+    failures: Sequence[str] = ()
 
 
 def fields_of(artefact: Artefact, records: Sequence[Record]) -> tuple[str, ...]:

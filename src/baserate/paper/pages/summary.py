@@ -9,9 +9,11 @@ from baserate.paper.pages.run import Run
 
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
-    "no mark": "the two differ by no more than their standard deviations together.",
+    "no mark": "the two differ by no more than their standard deviations together (and half of the last digit that is "
+    "printed).",
     "*": "they differ by more than that, but by no more than twice the pooled standard deviation or a tolerance of "
-    "half a percentage point (0.03 for squared distances), whichever is larger: they agree.",
+    "half a percentage point (0.03 for squared distances) or half of the last digit that is printed, whichever is "
+    "larger: they agree.",
     "**": "they do not agree.",
     "bold": "the lowest of its column, among the methods that adapt and are told nothing that nobody knows.",
     "MSE to batch labels": "mean squared distance between the class mix that a method used and the label frequencies "
@@ -40,9 +42,9 @@ class Summary(NamedTuple):
     total : Count
         Over all data sets.
     datasets : dict of str to Count
-        Of each data set with a number to compare.
+        Of each data set and model with a number to compare.
     differing : dict of str to list of Record
-        Of each data set, those that do not agree, the farthest off first.
+        Of each data set and model, those that do not agree, the farthest off first.
     stand_ins : dict of str to (str, int)
         Of each stand-in, what it stands for and how many numbers are not counted for that reason.
     not_run, of_the_machine, unprinted : int
@@ -84,7 +86,8 @@ class Summary(NamedTuple):
         parts += [f"{self.not_run} of the paper that were not run"] if self.not_run else []
         parts += [f"{self.of_the_machine} times or sizes"] if self.of_the_machine else []
         parts += [f"{self.unprinted} of ours that the paper does not print"] if self.unprinted else []
-        return f"Not counted: {'; '.join(parts)}." if parts else ""
+        left = f"Not counted: {'; '.join(parts)}." if parts else ""
+        return f"What is printed in several tables is counted in each. {left}".rstrip()
 
     @property
     def claims_sentence(self) -> str:
@@ -93,7 +96,7 @@ class Summary(NamedTuple):
             return ""
         holds, fails, open_ = (sum(claim.holds is state for claim in self.claims) for state in (True, False, None))
         undecided = f", {open_} not run" if open_ else ""
-        return f"Of the paper's claims, {holds} confirmed, {fails} not confirmed{undecided}."
+        return f"Of the checks below, {holds} hold, {fails} do not hold{undecided}."
 
     @property
     def seeds_sentence(self) -> str:
@@ -106,8 +109,8 @@ def summarise(run: Run) -> Summary:
     """Count everything, artefact by artefact: a number that the paper prints twice is held against ours twice."""
     records = [record for part in run.artefacts for record in part.records if record.metric in part.artefact.metrics]
     judged = [record for record in records if record.judged]
-    datasets = list(dict.fromkeys(record.dataset for record in judged))
-    of = {name: [record for record in judged if record.dataset == name] for name in datasets}
+    datasets = list(dict.fromkeys(record.problem for record in judged))
+    of = {name: [record for record in judged if record.problem == name] for name in datasets}
     differing = {name: [record for record in of[name] if not record.agrees] for name in datasets}
     both = [record for record in records if record.ours_mean is not None and record.paper_mean is not None]
     replaced = [record for record in both if record.stand_in]

@@ -166,8 +166,8 @@ def _entry(record: Record | None, best: str | None) -> Entry | None:
         return None
     paper = ""
     if record.paper_mean is not None:
-        spread = "" if record.paper_std is None else f" ± {names.printed(record.paper_std)}"
-        paper = f"({names.printed(record.paper_mean)}{spread})"
+        spread = "" if record.paper_std is None else f" ± {names.printed(record.paper_std, record.digits)}"
+        paper = f"({names.printed(record.paper_mean, record.digits)}{spread})"
     if record.ours_mean is None:
         return Entry(NOT_RUN, paper)
     mean = names.ours(record.ours_mean, record.metric)

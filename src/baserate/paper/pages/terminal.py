@@ -16,7 +16,7 @@ from baserate.paper.pages.table import Block, Entry, blocks
 
 _LEGEND = (
     "Ours, and below in brackets the paper's. * differs by more than the two standard deviations together, "
-    "** does not agree."
+    "** does not agree; stand-ins are never marked."
 )
 _SPACE = "\u00a0"  # one that is not trimmed
 _COLOURS = {True: "green", False: "red", None: "yellow"}
@@ -27,7 +27,9 @@ def show(console: Console, run: Run) -> None:
     for artefact, records, claims, _ in run.artefacts:
         console.print()
         console.rule(Text(artefact.name, "bold"), align="left")
-        console.print(Text(f"{artefact.title}. {artefact.where}."))
+        console.print(Text(f"{artefact.title} ({artefact.where})."))
+        if artefact.note:
+            console.print(Text(artefact.note, "dim"))
         for table in tables(artefact, records):
             console.print()
             console.print(table)
@@ -62,7 +64,7 @@ def show_summary(console: Console, run: Run) -> None:
         for name, (agree, compared, _) in found.datasets.items():
             colour = "green" if agree == compared else "yellow"
             counts = Text(f"{agree} of {compared}", colour)
-            table.add_row(Text(names.dataset(name)), counts, Text(reasons.get(name, "")))
+            table.add_row(Text(names.problem(name)), counts, Text(reasons.get(name, "")))
         console.print()
         console.print(table)
     console.print(Text(f"\n{names.took(run.seconds, run.in_methods)}, seeds: {found.seeds_sentence}."))

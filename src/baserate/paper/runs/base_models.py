@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.datasets import WrongDataError
 from baserate.models import LastLayer, features, outputs
 from baserate.protocols import FloatArray, IntArray
 
@@ -31,8 +32,10 @@ def load(dataset: str, model: str, seed: int, train_share: float, with_features:
     if not with_features:
         return found
     seen = features(dataset, model, seed=seed, train_share=train_share, progress=False)
-    if not np.array_equal(seen.target_y, said.target_y):
-        raise ValueError(f"the outputs of {dataset} {model} that come with the package are of other data than yours.")
+    if not (np.array_equal(seen.target_y, said.target_y) and np.array_equal(seen.holdout_y, said.holdout_y)):
+        raise WrongDataError(
+            f"the outputs of {dataset} {model} that come with the package are of other data than yours."
+        )
     return found._replace(layer=seen.last_layer, holdout_features=seen.holdout, target_features=seen.target)
 
 

@@ -109,19 +109,19 @@ BEYOND = ("FLH-FTL (literal)", "FLH-FTL (no lag)")
 """What stands below them: the paper's algorithm as it is written down, and the published variant in time."""
 
 DEFAULTS: dict[str, Callable[[Setting], Adapter]] = {
-    "Oracle, default": lambda s: Oracle([batch.q for batch in s.stream]),
-    "FTH, default": lambda s: RegressAndReweight(FollowTheHistory(s.k)),
-    "FTFWH, default": lambda s: RegressAndReweight(FollowTheFixedWindow(s.k)),
-    "ROGD, default": lambda _: ROGD(),
-    "UOGD, default": lambda s: UOGD(*_layer(s)),
-    "ATLAS, default": lambda s: ATLAS(*_layer(s)),
-    "FLH-FTL, default": lambda s: RegressAndReweight(FLHFTL(s.k)),
-    "FLH-FTL (window), default": lambda s: RegressAndReweight(_window(s.k)),
-    "Arrows, default": lambda s: RegressAndReweight(Arrows(s.k)),
+    "Oracle (default)": lambda s: Oracle([batch.q for batch in s.stream]),
+    "FTH (default)": lambda s: RegressAndReweight(FollowTheHistory(s.k)),
+    "FTFWH (default)": lambda s: RegressAndReweight(FollowTheFixedWindow(s.k)),
+    "ROGD (default)": lambda _: ROGD(),
+    "UOGD (default)": lambda s: UOGD(*_layer(s)),
+    "ATLAS (default)": lambda s: ATLAS(*_layer(s)),
+    "FLH-FTL (default)": lambda s: RegressAndReweight(FLHFTL(s.k)),
+    "FLH-FTL windows (default)": lambda s: RegressAndReweight(_window(s.k)),
+    "Arrows (default)": lambda s: RegressAndReweight(Arrows(s.k)),
 }
 """As the library sets them up where nothing is said: a calibrator that is chosen, no horizon; an oracle told q_t."""
 
 METHODS |= DEFAULTS
 
-NEED_FEATURES = frozenset({"UOGD", "ATLAS", "RT-FLH-FTL", "UOGD, default", "ATLAS, default"})
+NEED_FEATURES = frozenset({"UOGD", "ATLAS", "RT-FLH-FTL", "UOGD (default)", "ATLAS (default)"})
 """Those that move the last layer, which a forest has not."""

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
         The same of UOGD's and ATLAS's, which decides their steps. 1 is what the published script falls back to when it
         has none stored, and meets the figures of the synthetic data. By the script's rule (the longest of 1,000
         gradients at random weights and inputs) it is about 60 on Fashion-MNIST, which meets the figures there. On
-        MNIST, where UOGD is printed as worse than doing nothing, only larger steps than 1 gives are: chosen for that.
+        MNIST it is chosen by hand: with 0.3 UOGD is behind FTH, as printed; with less it diverges.
     calibrator : "temperature" or "vector"
         What makes the outputs honest before they are re-weighted.
     cheap : bool
@@ -57,7 +57,17 @@ class Problem(NamedTuple):
 
 
 SYNTHETIC = Problem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
-MNIST = Problem("mnist", "mlp", "mnist", 12_000, 240, 0.853, 0.3)
+MNIST = Problem(
+    "mnist",
+    "mlp",
+    "mnist",
+    12_000,
+    240,
+    0.853,
+    0.3,
+    differs="Ours are better networks, one for each seed: left alone they are wrong on 3.2 to 3.6 % of these streams, "
+    "the published one on 3.9 to 4.9 %. The steps of UOGD and ATLAS were set by hand.",
+)
 FOREST = Problem(
     "mnist",
     "forest",
@@ -66,8 +76,8 @@ FOREST = Problem(
     240,
     0.642,
     calibrator="vector",
-    differs="Which stream the published forest saw is not said. Vector scaling, because its printed error when left "
-    "alone, and that adapting helps it, are met with that, and not with the temperature scaling of the text.",
+    differs="Which stream the published forest saw is not said. Vector scaling: with the temperature scaling of the "
+    "text adapting makes such a forest worse by a point; with this it helps a little, but by less than printed.",
 )
 CIFAR10 = Problem(
     "cifar10",
@@ -104,7 +114,8 @@ FASHION = Problem(
     0.679,
     60.0,
     differs="Each seed trains its own network; how many of the first class it mistakes, on which all these streams "
-    "turn, varies by a factor of three between seeds. The published figures are of one network.",
+    "turn, varies by a factor of three between seeds. The published figures are of one network. The steps of UOGD and "
+    "ATLAS follow the published rule.",
 )
 ARXIV = Problem(
     "arxiv-random",
@@ -125,13 +136,17 @@ SHL = Problem(
     120,
     1.664,
     cheap=False,
-    differs="SHL cannot be had here: HAPT (six activities, 30 users one after the other) stands in for it.",
+    differs="SHL cannot be had here: HAPT (six activities, 15 persons one after the other) stands in for it.",
 )
 
 TABLE = (SYNTHETIC, MNIST, CIFAR10, EUROSAT, FASHION, ARXIV)
 """The columns of the paper's tables, in their order."""
 
-ALL = (*TABLE, FOREST, CIFAR10_SMALL, SHL)
+CIFAR10_ONLINE = CIFAR10._replace(
+    model="mlp",
+    differs="The network that learns along the stream is an MLP on pixels, not a ResNet18: its error is far higher.",
+)
+ALL = (*TABLE, FOREST, CIFAR10_SMALL, CIFAR10_ONLINE, SHL)
 
 
 def find(dataset: str, model: str) -> Problem | None:
