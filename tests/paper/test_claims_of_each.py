@@ -23,24 +23,12 @@ def forest(changed=None, mse=None):
 
 
 def test_forest():
-    assert forest() == [True, True]
+    assert forest() == [True]
     for method in ("Base", "FTH", "FTFWH", "ROGD"):
-        assert forest({method: 13.0})[0] is False
-        assert forest({method: 12.9})[0] is False
+        assert forest({method: 13.0}) == [False]
+        assert forest({method: 12.9}) == [False]
         assert forest({method: None}) == [None]
     assert forest({"FLH-FTL": None}) == [None]
-    for off, agrees in ((0.049, True), (-0.049, True), (0.051, False), (-0.051, False)):
-        assert forest(mse={"FTH": 0.3 + off}) == [True, agrees]
-
-
-def test_forest_within_one_std_of_ours():
-    def give(cell):
-        mse = 0.3 + 0.1 + 0.06 * (cell.seed - 1) if cell.method == "FTH" else None
-        return result({"FLH-FTL": 1.0}.get(cell.method, 2.0), mse)
-
-    # Off by 0.1; the std is 0.06 * sqrt(2 / 3) = 0.049, which with the 0.05 of the digit is 0.099.
-    assert holds("table-rf", give) == [True, False]
-    assert claims("table-rf", give)[1].evidence == "0 of 1; not FTH"
 
 
 def holdout(flh, uogd):
@@ -251,7 +239,7 @@ def growing(power_of_time, power_of_memory, until=None):
     def give(cell):
         if cell.n_rounds == until:
             return None
-        n = max(cell.n_rounds, 8192)  # short runs are all overhead
+        n = max(cell.n_rounds, 4096)  # short runs are all overhead
         return result(seconds=1e-6 * n**power_of_time, bytes=round(1e3 * n**power_of_memory))
 
     return {claim.text: claim.holds for claim in claims("table-complexity", give)}
@@ -266,7 +254,7 @@ def test_complexity():
             measured = time if "time grows" in text else memory
             said = text.rpartition("the paper's ")[2].rstrip(".")
             assert held is (measured < powers[said] + 0.2), (text, measured)
-    assert set(growing(1.0, 1.0, until=32768).values()) == {None}
+    assert set(growing(1.0, 1.0, until=16384).values()) == {None}
 
 
 # The figure over time.

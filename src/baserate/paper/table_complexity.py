@@ -55,6 +55,6 @@ ARTEFACT = Artefact(
     varying="n_rounds",
     claims=claims,
     note="10 classes; time to follow all rounds on one core, and the size of the state at the end. The paper gives "
-    "orders of growth only; its FLH-FTL stores all experts, ours cumulative sums. (Beyond these lengths the sums leave the "
-    "processor's cache, and the time of FLH-FTL grows faster: like T^2.5 to 32,768 rounds.)",
+    "orders of growth only; its FLH-FTL stores all experts, ours cumulative sums. (Beyond these lengths the sums leave "
+    "the processor's cache, and the time of FLH-FTL grows faster: like T^2.5 to 32,768 rounds.)",
 )

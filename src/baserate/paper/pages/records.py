@@ -79,8 +79,8 @@ class Record(NamedTuple):
 
     @property
     def beyond_spread(self) -> bool:
-        """Whether the two differ by more than their standard deviations together, and rounding."""
-        return abs(self.difference) > (self.ours_std or 0.0) + (self.paper_std or 0.0) + self.rounding
+        """Whether the two differ by more than their standard deviations together, or rounding if that is larger."""
+        return abs(self.difference) > max((self.ours_std or 0.0) + (self.paper_std or 0.0), self.rounding)
 
     @property
     def agrees(self) -> bool:

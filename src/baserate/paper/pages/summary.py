@@ -9,8 +9,8 @@ from baserate.paper.pages.run import Run
 
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
-    "no mark": "the two differ by no more than their standard deviations together (and half of the last digit that is "
-    "printed).",
+    "no mark": "the two differ by no more than their standard deviations together (or half of the last digit that is "
+    "printed, if larger).",
     "*": "they differ by more than that, but by no more than twice the pooled standard deviation or a tolerance of "
     "half a percentage point (0.03 for squared distances) or half of the last digit that is printed, whichever is "
     "larger: they agree.",

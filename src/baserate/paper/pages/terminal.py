@@ -27,7 +27,7 @@ def show(console: Console, run: Run) -> None:
     for artefact, records, claims, _ in run.artefacts:
         console.print()
         console.rule(Text(artefact.name, "bold"), align="left")
-        console.print(Text(f"{artefact.title} ({artefact.where})."))
+        console.print(Text(f"{artefact.where}: {artefact.title}."))
         if artefact.note:
             console.print(Text(artefact.note, "dim"))
         for table in tables(artefact, records):
