@@ -134,6 +134,10 @@ def reproduce(
         choice = paper.choose(names, data=data or (), methods=methods or (), seeds=seeds, quick=quick)
     except ValueError as error:
         _fail(str(error))
+    if results is not None and not results.parent.is_dir():
+        _fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
+    if jobs == 0:
+        _fail("--jobs is 0; give a number of processes, or -1 for one per core.")
     if json_file is not None:
         _check_writable(json_file, "--json", "records.json")
     if not no_report:
@@ -142,10 +146,6 @@ def reproduce(
             from baserate.paper.pages import files
         except ModuleNotFoundError as error:
             _fail(f"{error} (or leave the report out with --no-report)")
-    if results is not None and not results.parent.is_dir():
-        _fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
-    if jobs == 0:
-        _fail("--jobs is 0; give a number of processes, or -1 for one per core.")
     found = _run_paper(choice, results, no_run, jobs)
     if not any(record.seeds for part in found.artefacts for record in part.records):
         if no_run:

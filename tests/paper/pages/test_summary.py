@@ -74,7 +74,7 @@ def test_sentences(run):
         "What is printed in several tables is counted in each. Not counted: 2 on stand-ins (Crop for EuroSAT); 1 of "
         "the paper that were not run; 1 times or sizes; 1 of ours that the paper does not print."
     )
-    assert found.claims_sentence == "Of the checks below, 1 hold, 1 do not hold, 1 not run."
+    assert found.claims_sentence == "Of the checks below, 1 hold, 1 do not hold, 1 undecided."
     assert found.seeds_sentence == "1 to 3"
 
 
@@ -94,7 +94,7 @@ def test_markdown_tells_counts_reasons_claims_and_figures(run):
     assert "| MNIST (mlp) | 2 | 4 | No reason is known. |" in page
     assert "| CIFAR-10 (mlp) | 0 | 1 | Why. |" in page
     # Named where those of all artefacts come together, and not below their own.
-    for state, text in (("holds", "a"), ("does not hold", "b"), ("not run", "c")):
+    for state, text in (("holds", "a"), ("does not hold", "b"), ("undecided", "c")):
         assert page.splitlines().count(f"- **{state}**: {text}") == 1
         assert f"- **{state}**: `table-a`, {text}" in markdown.summary(run).splitlines()
     assert "![Title of table-a](figures/a.svg)" in page

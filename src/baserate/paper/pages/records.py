@@ -118,5 +118,5 @@ class Claim(NamedTuple):
     artefact: str
     text: str
     holds: bool | None
-    """None if what it takes was not run."""
+    """None if what it takes was not run, or does not decide it."""
     evidence: str

@@ -95,7 +95,7 @@ class Summary(NamedTuple):
         if not self.claims:
             return ""
         holds, fails, open_ = (sum(claim.holds is state for claim in self.claims) for state in (True, False, None))
-        undecided = f", {open_} not run" if open_ else ""
+        undecided = f", {open_} undecided" if open_ else ""
         return f"Of the checks below, {holds} hold, {fails} do not hold{undecided}."
 
     @property
@@ -138,7 +138,7 @@ def summarise(run: Run) -> Summary:
 
 def verdict(claim: Claim) -> str:
     """Whether a claim holds, in words."""
-    return "not run" if claim.holds is None else "holds" if claim.holds else "does not hold"
+    return "undecided" if claim.holds is None else "holds" if claim.holds else "does not hold"
 
 
 def why(run: Run, summary: Summary) -> dict[str, str]:
