@@ -113,11 +113,16 @@ def test_ctrl_c_within_an_epoch_is_not_taken_for_its_end(tmp_path):
     """scikit-learn swallows it, and would leave half an epoch in the checkpoint."""
     big_X, big_Y = np.tile(X, (4000, 1)), np.tile(Y, 4000)
     model = mlp((50,), epochs=200, batch_size=20, rng=1)
+    # Where the tests were started in the background, Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        fit_in_epochs(model, big_X, big_Y, checkpoint=tmp_path / "run")
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit_in_epochs(model, big_X, big_Y, checkpoint=tmp_path / "run")
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
     assert not (tmp_path / "run").exists()
 
 
