@@ -167,6 +167,8 @@ def reproduce(
             claims = [claim for claim in artefact.claims(findings) if claim.holds is not None or choice.is_whole]
             parts.append(Part(artefact, findings.records, claims, artefact.timeline(findings)))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
+    if choice.quick:
+        reasons = {name: f"{text} In a quick run all seeds share one network." for name, text in reasons.items()}
     shown = {cell: store.results[cell] for found in cells.values() for cell in found if cell in store.results}
     in_methods = sum(result.seconds for result in shown.values())
     why = list(dict.fromkeys(failure.reason for failure in failed.values()))
