@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
-from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, clone  # type: ignore[import-untyped]
 
 from baserate._version import __version__
 
@@ -59,6 +59,22 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
     def examples(cls) -> list[Self]:
         """Instances that `baserate.checks` runs the contract on; one per mode that has code of its own."""
         return [cls()]
+
+
+class Beginning(Component):
+    """What starts anew when its parameters change: `_begin` checks them and makes the state."""
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, and start anew with them."""
+        if params:
+            changed = clone(self)  # so that a refused value leaves the object as it was
+            super(Beginning, changed).set_params(**params)
+            changed._begin()
+            self.__dict__ = changed.__dict__
+        return self
 
 
 def save(obj: Any, path: str | os.PathLike[str]) -> None:

@@ -5,19 +5,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.learners._epochs import check_epochs, train_in_epochs
 from baserate.learners._estimators import fresh
 from baserate.learners._pool import Pool
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
+from baserate.state import Beginning, check_array
 from baserate.validation import check_integer, check_labels, check_rng
 
 _SPLIT, _TRAINING = 0, 1  # what a round draws random numbers for
 
 
-class BaseLearner(Component):
+class BaseLearner(Beginning):
     """Predicts a round with what the rounds before have taught, then takes its labels in.
 
     A subclass calls `_begin` at the end of its constructor, and implements `_check_parameters`, `_learn` and
@@ -46,15 +45,6 @@ class BaseLearner(Component):
 
     def _check_parameters(self) -> None:
         raise NotImplementedError
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, and start anew with them."""
-        if params:
-            changed = clone(self)  # so that a refused value leaves the learner as it was
-            super(BaseLearner, changed).set_params(**params)
-            changed._begin()
-            self.__dict__ = changed.__dict__
-        return self
 
     def reset(self) -> None:
         """Forget the stream, and everything learned from it."""

@@ -4,30 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.state import Component, check_array
+from baserate.state import Beginning, check_array
 from baserate.validation import check_integer, check_prior, check_vector
 
 _ONE_KEY = np.zeros(1, dtype=np.int64)
 _ONE_KEY.setflags(write=False)
-
-
-class Beginning(Component):
-    """What starts anew when its parameters change: `_begin` checks them and makes the state."""
-
-    def _begin(self) -> None:
-        raise NotImplementedError
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, and start anew with them."""
-        if params:
-            changed = clone(self)  # so that a refused value leaves the tracker as it was
-            super(Beginning, changed).set_params(**params)
-            changed._begin()
-            self.__dict__ = changed.__dict__
-        return self
 
 
 class BaseTracker(Beginning):

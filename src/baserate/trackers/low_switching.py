@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
-from baserate.state import check_array
-from baserate.trackers._base import Beginning
+from baserate.state import Beginning, check_array
 from baserate.trackers._stationary import begin, quantile, straying
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory

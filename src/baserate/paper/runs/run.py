@@ -1,6 +1,5 @@
 """One door to every kind of cell."""
 
-from baserate.models import outputs
 from baserate.paper.runs import adapting, base_models, growth, learning
 from baserate.paper.runs.cells import Cell, Result
 from baserate.paper.runs.methods import NEED_FEATURES
@@ -23,9 +22,6 @@ def base_model(cell: Cell) -> tuple[str, str, int, float, bool] | None:
     return cell.dataset, cell.model, cell.model_seed, cell.train_share, cell.method in NEED_FEATURES
 
 
-def prepare(key: tuple[str, str, int, float, bool]) -> float:
-    """Train a base model, unless it is there already; gives its accuracy."""
-    base_models.load.cache_clear()
+def prepare(key: tuple[str, str, int, float, bool]) -> None:
+    """Train a base model, unless it is there already."""
     base_models.load(*key)
-    dataset, model, seed, train_share, _ = key
-    return outputs(dataset, model, seed=seed, train_share=train_share, progress=False).accuracy
