@@ -36,8 +36,8 @@ FROZEN = {
         "spam_assassin", "synthetic", "weather",
     },
     "baserate.models": {
-        "RECIPES", "Features", "LastLayer", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TransformerHead", "features",
-        "fit_in_epochs", "mlp", "outputs", "train",
+        "RECIPES", "Features", "LastLayer", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TorchClassifier",
+        "TransformerHead", "features", "fit_in_epochs", "mlp", "outputs", "train",
     },
     "baserate.integrations": {"LastLayer", "last_layer"},
 }  # fmt: skip

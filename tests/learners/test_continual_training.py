@@ -112,7 +112,9 @@ def test_validation_samples_weigh_what_they_are_drawn_with():
             epoch = len(self.batches) // 10
             return np.array([0, 1]) if epoch == 2 else np.array([1, 0])  # of the labels 0, 0
 
-    pool = Pool(np.zeros((3, 1)), np.zeros(3, dtype=int), np.array([False, True, True]), np.ones(3))
+    pool = Pool.empty(3)._replace(
+        X=np.zeros((3, 1)), y=np.zeros(3, dtype=int), held=np.array([False, True, True]), propensity=np.ones(3)
+    )
     for weights, epochs in (([1.0, 9.0, 1.0], 4), ([1.0, 1.0, 9.0], 3), ([1.0, 1.0, 1.0], 3)):
         steps = train_in_epochs(
             Seesaw(), pool, K, np.array(weights), max_epochs=9, patience=3, batch_size=5, rng=np.random.default_rng(0)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.learners._epochs import check_epochs, train_in_epochs
 from baserate.learners._estimators import fresh
-from baserate.learners._pool import Pool
+from baserate.learners._pool import Pool, check_max_pool
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Beginning, check_array
 from baserate.validation import check_integer, check_labels, check_rng
@@ -30,15 +30,17 @@ class BaseLearner(Beginning):
     max_epochs: int
     patience: int
     batch_size: int
+    max_pool: int | None
     rng: int | np.random.Generator | None
 
     def _begin(self) -> None:
         check_integer(self.n_classes, "n_classes", 2)
         check_epochs(self.max_epochs, self.patience, self.batch_size)
+        check_max_pool(self.max_pool, self.n_classes)
         self._check_parameters()
-        # Seeds are made from this one and the size of the pool: then the state of no generator has to be kept.
+        # Seeds are made from this one and the number of samples so far: then the state of no generator has to be kept.
         self._seed = int(copy.deepcopy(check_rng(self.rng)).integers(2**63))
-        self._pool = Pool.empty()
+        self._pool = Pool.empty(self.n_classes)
         self.model_: Any = None
         self.rounds_ = 0
         self.gradient_steps_ = 0
@@ -79,7 +81,7 @@ class BaseLearner(Beginning):
     def _take_in(self, X: NDArray[Any], y: IntArray) -> None:
         """Change the attributes of a learner that is a copy, and nothing inside of them."""
         if len(y):
-            self._pool = self._pool.joined(X, y, self._propensity(y), self._generator(_SPLIT))
+            self._pool = self._pool.joined(X, y, self._propensity(y), self._generator(_SPLIT), self.max_pool)
             self._observe(y)
         self.rounds_ += 1
         self._learn(n_new=len(y))
@@ -120,11 +122,11 @@ class BaseLearner(Beginning):
 
     def _generator(self, purpose: int = _TRAINING) -> np.random.Generator:
         """Random numbers for the pool as it is now: training on the same pool again gives the same bits."""
-        return np.random.default_rng([self._seed, purpose, len(self._pool.y)])
+        return np.random.default_rng([self._seed, purpose, self._pool.n_seen])
 
     def _seen(self) -> IntArray:
-        """The classes that there are samples of."""
-        return np.flatnonzero(self._pool.counts(self.n_classes))
+        """The classes that there have been samples of."""
+        return np.flatnonzero(self._pool.seen.sum(axis=0))
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "_pool": self._pool._asdict()}
@@ -133,8 +135,9 @@ class BaseLearner(Beginning):
         pool = Pool(**{name: np.array(array) for name, array in state["_pool"].items()})
         n = len(pool.y)
         check_array(pool.X, "X", np.empty((n, *pool.X.shape[1:2]), pool.X.dtype))
-        for name, dtype in (("y", np.int64), ("held", np.bool_), ("propensity", np.float64)):
+        for name, dtype in (("y", np.int64), ("held", np.bool_), ("propensity", np.float64), ("key", np.float64)):
             check_array(getattr(pool, name), name, np.empty(n, dtype))
+        check_array(pool.seen, "seen", self._pool.seen)
         super().set_state({**state, "_pool": {}})
         self._pool = pool
         return self

@@ -1,4 +1,4 @@
-"""The pool: every labelled sample of the stream so far, and which of them are kept for validation."""
+"""The pool: the labelled samples of the stream so far, or a fair choice of them, and which are kept for validation."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,14 +6,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.protocols import FloatArray, IntArray
-from baserate.validation import as_float_array
+from baserate.validation import as_float_array, check_integer
 
 VALIDATION_SHARE = 0.2
 """Of every five samples one decides when training stops (the paper's 80:20 split of each round)."""
 
 
+def check_max_pool(max_pool: object, n_classes: int) -> None:
+    """Check the size of a bounded pool: one sample of each class for validation, and four for training."""
+    if max_pool is not None:
+        check_integer(max_pool, "max_pool", 5 * n_classes)
+
+
 class Pool(NamedTuple):
-    """Samples in the order of the stream. Joining makes a new pool: an update that fails leaves the old one."""
+    """Samples in the order of the stream. Joining makes a new pool: an update that fails leaves the old one.
+
+    A bounded pool is a reservoir: within each class, and within training and validation, every sample seen so far is
+    as likely as any other to be still there. How many of a class are kept depends on the labels alone: all of a rare
+    one, and the same number of each that there are more of.
+    """
 
     X: NDArray[Any]
     y: IntArray
@@ -21,28 +32,69 @@ class Pool(NamedTuple):
     """Which samples are for validation."""
     propensity: FloatArray
     """What the tracker gave the sample's own class in the sample's round, before its label was seen: qhat_i(y)."""
+    key: FloatArray
+    """A random number for each sample: those with the smallest stay."""
+    seen: IntArray
+    """(2, k) how many samples of each class there have been, kept or not: for training, for validation."""
 
     @classmethod
-    def empty(cls) -> Self:
+    def empty(cls, n_classes: int) -> Self:
         """A pool that has seen nothing, not even how many features there are."""
-        return cls(np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), np.empty(0))
+        seen = np.zeros((2, n_classes), dtype=np.int64)
+        return cls(
+            np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), np.empty(0), np.empty(0), seen
+        )
 
-    def joined(self, X: NDArray[Any], y: IntArray, propensity: FloatArray, rng: np.random.Generator) -> Self:
+    @property
+    def n_seen(self) -> int:
+        """How many samples there have been, kept or not."""
+        return int(self.seen.sum())
+
+    def joined(
+        self, X: NDArray[Any], y: IntArray, propensity: FloatArray, rng: np.random.Generator, max_pool: int | None
+    ) -> Self:
         """The pool with one more round; a fifth of all samples so far, to the nearest below, are for validation."""
-        quota = int(VALIDATION_SHARE * (len(self.y) + len(y)) + 1e-9) - int(self.held.sum())
+        quota = _for_validation(self.n_seen + len(y)) - int(self.seen[1].sum())
         held = np.zeros(len(y), dtype=np.bool_)
         held[rng.permutation(len(y))[:quota]] = True
         before = self.X if len(self.y) else np.empty((0, X.shape[1]), X.dtype)
-        return type(self)(
+        seen = self.seen.copy()
+        np.add.at(seen, (held.astype(np.int64), y), 1)
+        whole = type(self)(
             np.concatenate([before, X]),
             np.concatenate([self.y, y]),
             np.concatenate([self.held, held]),
             np.concatenate([self.propensity, propensity]),
+            np.concatenate([self.key, rng.random(len(y))]),
+            seen,
         )
+        return whole if max_pool is None or len(whole.y) <= max_pool else whole._reduced(max_pool)
 
-    def counts(self, n_classes: int) -> IntArray:
-        """How many samples there are of each class."""
-        return np.bincount(self.y, minlength=n_classes).astype(np.int64)
+    def _reduced(self, max_pool: int) -> Self:
+        """The pool with those samples that fit."""
+        n_held = _for_validation(max_pool)
+        kept = np.zeros(len(self.y), dtype=np.bool_)
+        for part, places, seen in ((~self.held, max_pool - n_held, self.seen[0]), (self.held, n_held, self.seen[1])):
+            rows = np.flatnonzero(part)
+            rows = rows[np.lexsort((self.key[rows], self.y[rows]))]
+            # The first row of a class has the rank 0; its rows follow by their keys.
+            rank = np.arange(len(rows)) - np.searchsorted(self.y[rows], self.y[rows])
+            kept[rows[rank < most_of_each(seen, places)]] = True
+        return self._replace(**{name: getattr(self, name)[kept] for name in ("X", "y", "held", "propensity", "key")})
+
+    def counts(self) -> IntArray:
+        """(2, k) how many samples of each class there are: for training, for validation."""
+        counts = np.zeros_like(self.seen)
+        np.add.at(counts, (self.held.astype(np.int64), self.y), 1)
+        return counts
+
+    def multiplicity(self) -> FloatArray:
+        """How many samples of the stream each one stands for.
+
+        Sums weighted by it are, in expectation, those over all samples that there have been.
+        """
+        ratio = self.seen / np.maximum(self.counts(), 1)
+        return np.asarray(ratio[self.held.astype(np.int64), self.y])
 
     def check_samples(self, X: ArrayLike) -> NDArray[Any]:
         """Check a batch of samples: rows of finite numbers, as many as in the pool. An empty batch is fine.
@@ -68,3 +120,27 @@ class Pool(NamedTuple):
                 "in what is missing."
             )
         return array
+
+
+def _for_validation(n: int) -> int:
+    return int(VALIDATION_SHARE * n + 1e-9)
+
+
+def most_of_each(seen: IntArray, places: int) -> int:
+    """The most samples of a class that can be kept, if it is the same number for every class that has more.
+
+    It never rises from one round to the next, so that what is needed later has not been dropped before.
+
+    Examples
+    --------
+    >>> most_of_each(np.array([100, 40, 3]), places=43)
+    20
+    """
+    ordered = np.sort(seen)
+    left = places
+    for i, n in enumerate(ordered):
+        share = left // (len(ordered) - i)
+        if n > share:
+            return int(share)
+        left -= int(n)
+    return int(ordered[-1])

@@ -24,14 +24,18 @@ class ContinualTraining(BaseLearner):
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
         Any with `partial_fit`, `predict` and `predict_proba`, such as scikit-learn's `MLPClassifier` or
-        ``SGDClassifier(loss="log_loss")``. It is cloned, never trained itself. Where its `random_state` is None, it
-        gets a seed from `rng`.
+        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.models.TorchClassifier`. It
+        is cloned, never trained itself. Where its `random_state` is None, it gets a seed from `rng`.
     max_epochs : int
         The most epochs in a round.
     patience : int
         Training stops when the best of the last so many validation accuracies is the oldest.
     batch_size : int
         The most samples handed to `partial_fit` at once.
+    max_pool : int, optional
+        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
+        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
+        Default: all are kept, and memory grows with the stream.
     rng : int or numpy.random.Generator, optional
         Seed of everything random. A generator is copied.
 
@@ -74,6 +78,7 @@ class ContinualTraining(BaseLearner):
         max_epochs: int = 100,
         patience: int = 3,
         batch_size: int = 200,
+        max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -81,6 +86,7 @@ class ContinualTraining(BaseLearner):
         self.max_epochs = max_epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.max_pool = max_pool
         self.rng = rng
         self._begin()
 
@@ -89,7 +95,7 @@ class ContinualTraining(BaseLearner):
 
     def _learn(self, n_new: int) -> None:
         if n_new:
-            self._go_on(np.ones(len(self._pool.y)))
+            self._go_on(self._pool.multiplicity())
 
     def _predict(self, X: NDArray[Any]) -> FloatArray:
         uniform = np.full(self.n_classes, 1.0 / self.n_classes)
@@ -97,4 +103,7 @@ class ContinualTraining(BaseLearner):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        return [cls(3, ClassMeans(), max_epochs=4, batch_size=20, rng=0)]
+        return [
+            cls(3, ClassMeans(), max_epochs=4, batch_size=20, rng=0),
+            cls(3, ClassMeans(), max_epochs=4, max_pool=30, rng=0),
+        ]

@@ -26,8 +26,8 @@ class ContinualTrainingResampled(TrackingLearner):
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
         Any with `partial_fit`, `predict` and `predict_proba`, such as scikit-learn's `MLPClassifier` or
-        ``SGDClassifier(loss="log_loss")``. It is cloned, never trained itself. Where its `random_state` is None, it
-        gets a seed from `rng`.
+        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.models.TorchClassifier`. It
+        is cloned, never trained itself. Where its `random_state` is None, it gets a seed from `rng`.
     tracker : Tracker, optional
         Follows the class mix from the label frequencies of each round. Default: `FLHFTL`. It is cloned.
     priors : (T, k) array, optional
@@ -43,6 +43,10 @@ class ContinualTrainingResampled(TrackingLearner):
     batch_size : int
         The most samples handed to `partial_fit` at once. They are drawn from the pool with replacement, with the weight
         one over the number of samples of their class. An epoch has ten such batches at least.
+    max_pool : int, optional
+        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
+        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
+        Default: all are kept, and memory grows with the stream.
     rng : int or numpy.random.Generator, optional
         Seed of everything random. A generator is copied.
 
@@ -91,6 +95,7 @@ class ContinualTrainingResampled(TrackingLearner):
         max_epochs: int = 100,
         patience: int = 3,
         batch_size: int = 200,
+        max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -101,6 +106,7 @@ class ContinualTrainingResampled(TrackingLearner):
         self.max_epochs = max_epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.max_pool = max_pool
         self.rng = rng
         self._begin()
 
@@ -113,9 +119,8 @@ class ContinualTrainingResampled(TrackingLearner):
     def _weights(self) -> FloatArray:
         """The weight of each sample: the samples of a class weigh as much as those of any other."""
         pool = self._pool
-        weights = np.empty(len(pool.y))
-        for part in (pool.held, ~pool.held):  # training and validation each have their own mix
-            weights[part] = 1.0 / np.bincount(pool.y[part], minlength=self.n_classes)[pool.y[part]]
+        # Training and validation each have their own mix.
+        weights: FloatArray = 1.0 / pool.counts()[pool.held.astype(np.int64), pool.y]
         return weights
 
     def _learn(self, n_new: int) -> None:
@@ -132,6 +137,6 @@ class ContinualTrainingResampled(TrackingLearner):
         path = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
         return [
             cls(3, ClassMeans(), max_epochs=4, batch_size=20, rng=0),
-            cls(3, ClassMeans(), FollowTheHistory(3), floor=0.05, max_epochs=4, patience=1, rng=0),
+            cls(3, ClassMeans(), FollowTheHistory(3), floor=0.05, max_epochs=4, patience=1, max_pool=30, rng=0),
             cls(3, ClassMeans(), priors=path, max_epochs=4, rng=0),
         ]

@@ -44,6 +44,10 @@ class TrainByWeights(TrackingLearner):
         a class that is seen next, and its samples would then have the weight of all others together for ever.)
     max_epochs, patience, batch_size
         Of ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest.
+    max_pool : int, optional
+        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
+        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
+        Default: all are kept, and memory grows with the stream.
     rng : int or numpy.random.Generator, optional
         Seed of everything random. A generator is copied.
 
@@ -93,6 +97,7 @@ class TrainByWeights(TrackingLearner):
         max_epochs: int = 100,
         patience: int = 3,
         batch_size: int = 200,
+        max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -104,6 +109,7 @@ class TrainByWeights(TrackingLearner):
         self.max_epochs = max_epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.max_pool = max_pool
         self.rng = rng
         self._begin()
 
@@ -126,7 +132,7 @@ class TrainByWeights(TrackingLearner):
 
     def _weights(self) -> FloatArray:
         """The weight of each sample in the next round."""
-        weights: FloatArray = self.prior_[self._pool.y] / self._pool.propensity
+        weights: FloatArray = self.prior_[self._pool.y] / self._pool.propensity * self._pool.multiplicity()
         return weights
 
     def _learn(self, n_new: int) -> None:
@@ -163,5 +169,5 @@ class TrainByWeights(TrackingLearner):
         return [
             cls(3, ClassMeans(), rng=0),
             cls(3, ClassMeans(), FollowTheHistory(3), by="sampling", max_epochs=4, batch_size=20, rng=0),
-            cls(3, ClassMeans(), priors=path, floor=0.01, rng=0),
+            cls(3, ClassMeans(), priors=path, floor=0.01, max_pool=40, rng=0),
         ]

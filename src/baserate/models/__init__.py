@@ -6,6 +6,7 @@ from baserate.models.output_files import Outputs
 from baserate.models.perceptron import fit_in_epochs, mlp
 from baserate.models.recipes import RECIPES, Recipe
 from baserate.models.resnet18 import ResNet18
+from baserate.models.torch_classifier import TorchClassifier
 from baserate.models.trained import Features, features, outputs, train
 from baserate.models.transformer_head import TransformerHead
 
@@ -17,6 +18,7 @@ __all__ = [
     "Outputs",
     "Recipe",
     "ResNet18",
+    "TorchClassifier",
     "TransformerHead",
     "features",
     "fit_in_epochs",
