@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-unsupervised clean
+.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -59,6 +59,10 @@ reproduce-synthetic: $(VENV)/test.stamp
 ## reproduce-rates       how error, regret and switches grow with time, beside the theory (15 minutes)
 reproduce-rates: $(VENV)/test.stamp
 	$(RUN) baserate.paper.rates --figure docs/results/rates.svg
+
+## reproduce-supervised  the theory of the supervised half: class mix, trainings, identity, regret (10 minutes)
+reproduce-supervised: $(VENV)/test.stamp
+	$(RUN) baserate.paper.supervised --figure docs/results/supervised.svg
 
 ## reproduce-unsupervised  every method with the library's defaults, on real data
 reproduce-unsupervised: $(VENV)/test.stamp

@@ -89,6 +89,8 @@ def test_learners_run_in_the_same_loop():
     for t, batch in enumerate(stream()):
         assert records.wrong[t] == (twin.predict_proba(batch.features).argmax(axis=1) != batch.y).sum()
         twin.update(batch.features, batch.y)
+    assert isinstance(records.method, Online)
+    assert records.method.calls == twin.calls != []
 
 
 def test_bad_input():

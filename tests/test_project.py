@@ -19,7 +19,15 @@ def test_the_version_is_said_once():
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/datasets.md", "docs/models.md", "docs/performance.md"],
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/design.md",
+        "docs/datasets.md",
+        "docs/models.md",
+        "docs/performance.md",
+        "docs/learners.md",
+    ],
 )
 def test_links_and_commands_exist(page):
     text = (ROOT / page).read_text()

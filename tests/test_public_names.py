@@ -21,7 +21,7 @@ FROZEN = {
     "baserate.adapters": {
         "ATLAS", "ROGD", "UOGD", "Base", "OptimalFixed", "Oracle", "RegressAndReweight", "RetrainLastLayer",
     },
-    "baserate.learners": {"ContinualTraining", "ContinualTrainingResampled", "TrainByWeights"},
+    "baserate.learners": {"ContinualTraining", "ContinualTrainingResampled", "LazyTrainByWeights", "TrainByWeights"},
     "baserate.shifts": {
         "Adversary", "Bernoulli", "Constant", "Monotone", "RandomWalk", "Sinusoidal", "Square", "frequencies",
         "replay_stream",

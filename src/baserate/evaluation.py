@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from baserate.validation import check_has_methods
 
 
 class Evaluation(NamedTuple):
-    """What happened in each round, as arrays over rounds."""
+    """What happened in each round, as arrays over rounds, and what came of the method."""
 
     n: IntArray
     """Samples in the round."""
@@ -31,6 +31,8 @@ class Evaluation(NamedTuple):
     """(T, k) the label frequencies of the batch."""
     seconds: FloatArray
     """Time spent predicting and updating."""
+    method: Adapter | Learner
+    """The copy that was run, as the last round left it: for counts such as a learner's `gradient_steps_`."""
 
     @property
     def error_rate(self) -> float:
@@ -112,4 +114,5 @@ def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool
         raise ValueError(
             "stream has no rounds; give at least one batch (an iterator can be used only once: wrap it in a list)."
         )
-    return Evaluation(*(np.array(column) for column in zip(*rows, strict=True)))
+    columns: list[Any] = [np.array(column) for column in zip(*rows, strict=True)]
+    return Evaluation._make([*columns, method])

@@ -158,9 +158,7 @@ def test_a_damaged_file_is_named_and_left_alone(path, spoil):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("lacking", "rows"), [("blocks", 3), ("error", 3), ("share", 3), ("protocol", 3), ("protocol", 0)]
-)
+@pytest.mark.parametrize(("lacking", "rows"), [("error", 3), ("share", 3), ("protocol", 3), ("protocol", 0)])
 def test_a_file_of_something_else_is_named_and_left_alone(path, lacking, rows):
     filled(path)
     polars.read_parquet(path).head(rows).drop(lacking).write_parquet(path)
@@ -168,6 +166,16 @@ def test_a_file_of_something_else_is_named_and_left_alone(path, lacking, rows):
     with pytest.raises(StoreError, match=rf"it has no column {lacking}\); name another"):
         opened(path)
     assert path.read_bytes() == before
+
+
+def test_a_field_that_came_later_has_its_default_in_older_files(path):
+    filled(path)
+    polars.read_parquet(path).drop("blocks").write_parquet(path)
+    store = opened(path)
+    assert dict(store.results) == {cell: result._replace(blocks=None) for cell, result in FOUND.items()}
+    store.keep(Cell("c", 0), Result(1.0, 2, [3.0]))
+    store.flush()
+    assert opened(path).results[Cell("c", 0)].blocks == [3.0]
 
 
 def test_a_folder_is_refused_with_a_file_to_name_instead(tmp_path):

@@ -23,6 +23,12 @@ class Fixed:
         return self.predict_proba(X).argmax(axis=1)
 
 
+class Mute(Fixed):
+    """Has probabilities, and no labels."""
+
+    predict = None
+
+
 class Scripted(Fixed):
     """Gets the first so many samples right that it is asked about, by the number of the epoch."""
 

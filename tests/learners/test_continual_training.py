@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from stub_models import Fixed, Interrupted, Scripted, Tired, rounds
+from stub_models import Fixed, Interrupted, Mute, Scripted, Tired, rounds
 
 from baserate import evaluate
 from baserate.learners import ContinualTraining, ContinualTrainingResampled
@@ -26,7 +26,7 @@ NUMBERED = np.arange(1000.0)[:, np.newaxis]
 
 
 def _batches(cls, **params):
-    learner = cls(K, Fixed(), batch_size=50, patience=30, rng=0, **params)
+    learner = cls(K, Fixed(), batch_size=50, patience=30, epoch_steps=None, rng=0, **params)
     learner.update(NUMBERED, Y)
     assert learner.gradient_steps_ == len(learner.model_.batches) == 30 * 16  # of 800 samples
     return learner, [np.concatenate(part) for part in zip(*learner.model_.batches, strict=True)]
@@ -52,21 +52,52 @@ def test_plain_batches_have_the_mix_of_the_pool():
 
 @pytest.mark.parametrize(("n", "steps", "size"), [(50, 10, 40), (1000, 10, 100), (2000, 16, 100)])
 def test_an_epoch_is_as_many_samples_as_there_are_and_ten_batches_at_least(n, steps, size):
-    learner = ContinualTraining(K, Fixed(), patience=1, batch_size=100, rng=0)
+    learner = ContinualTraining(K, Fixed(), patience=1, batch_size=100, epoch_steps=None, rng=0)
     learner.update(np.zeros((n, 1)), np.arange(n) % K)
     assert [len(y) for _, y in learner.model_.batches] == steps * [size]
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"), [(1, [0, 0, 0, 0, 1, 1]), (3, [0, 1, 1, 2, 3, 3]), (50, [10, 20, 30, 40, 50, 60])]
-)
-def test_every_fifth_sample_is_for_validation(n, expected):
+@pytest.mark.parametrize("cls", BOTH)
+@pytest.mark.parametrize(("epoch", "steps"), [({}, 30), ({"epoch_steps": 1}, 3), ({"epoch_steps": 7}, 21)])
+def test_an_epoch_may_be_any_number_of_batches(cls, epoch, steps):
+    """Whatever the size of the pool; after an epoch validation decides, for which three of them are the least."""
+    learner = cls(K, Fixed(), batch_size=100, rng=0, **epoch)
+    learner.update(np.zeros((5000, 1)), np.arange(5000) % K)
+    assert [len(y) for _, y in learner.model_.batches] == steps * [100]
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 50])
+@pytest.mark.parametrize("seed", range(5))
+def test_one_sample_of_five_is_for_validation(n, seed):
+    learner = ContinualTraining(K, Fixed(), patience=1, rng=seed)
+    for t in range(1, 12):
+        learner.update(np.zeros((n, 1)), np.zeros(n, dtype=int))
+        held = int(learner._pool.held.sum())
+        assert held in (n * t // 5, -(-n * t // 5))  # exactly a fifth where it can be
+    if n == 1:
+        assert not learner._pool.held[0]  # the first of all is to train on
+
+
+def test_single_samples_in_a_rhythm_of_five_do_not_always_fall_on_the_same_place():
+    learner = ContinualTraining(5, Fixed(np.full(5, 0.2)), patience=1, epoch_steps=1, rng=0)
+    for t in range(300):
+        learner.update(np.zeros((1, 1)), [t % 5])
+        assert learner._pool.held.sum() in (t // 5, t // 5 + 1)
+    counts = learner._pool.counts()
+    assert (counts.sum(axis=0) == 60).all()
+    assert counts[1].sum() == 60
+    assert chisquare(counts[1]).pvalue > 0.01  # every place of the five is as likely
+
+
+def test_rounds_have_random_numbers_of_their_own():
     learner = ContinualTraining(K, Fixed(), patience=1, rng=0)
-    held = []
-    for t in range(6):
-        learner.update(NUMBERED[t * n : t * n + n], Y[:n])
-        held.append(int(learner._pool.held.sum()))
-    assert held == expected
+    for _ in range(2):
+        learner.update(NUMBERED[:50], Y[:50])
+    pool = learner._pool
+    assert pool.held[:50].tolist() != pool.held[50:].tolist()
+    assert pool.key[:50].tolist() != pool.key[50:].tolist()
+    (X, _), (Z, _) = learner.model_.batches[0], learner.model_.batches[10]
+    assert X.tolist() != Z.tolist()
 
 
 def test_validation_samples_are_chosen_at_random():
@@ -117,7 +148,15 @@ def test_validation_samples_weigh_what_they_are_drawn_with():
     )
     for weights, epochs in (([1.0, 9.0, 1.0], 4), ([1.0, 1.0, 9.0], 3), ([1.0, 1.0, 1.0], 3)):
         steps = train_in_epochs(
-            Seesaw(), pool, K, np.array(weights), max_epochs=9, patience=3, batch_size=5, rng=np.random.default_rng(0)
+            Seesaw(),
+            pool,
+            K,
+            np.array(weights),
+            max_epochs=9,
+            patience=3,
+            batch_size=5,
+            epoch_steps=None,
+            rng=np.random.default_rng(0),
         )
         assert steps == 10 * epochs
 
@@ -172,7 +211,7 @@ def test_later_rounds_do_not_reach_back(cls):
 
 @pytest.mark.parametrize("cls", BOTH)
 def test_training_goes_on_from_the_model_of_the_round_before(cls):
-    learner = cls(K, Fixed(), batch_size=2, patience=1, rng=0)
+    learner = cls(K, Fixed(), batch_size=2, patience=1, epoch_steps=None, rng=0)
     for t in range(3):
         learner.update(NUMBERED[:20], Y[:20])
         assert len(learner.model_.batches) == learner.gradient_steps_ == sum([10, 16, 24][: t + 1])
@@ -256,10 +295,15 @@ def test_a_model_gone_astray_is_named(cls):
         ({"estimator": LogisticRegression()}, "estimator .* has no partial_fit"),
         ({"estimator": SGDClassifier(loss="hinge")}, "estimator .* has no predict_proba"),
         ({"estimator": SGDClassifier}, "estimator is the class SGDClassifier"),
+        (
+            {"estimator": Mute()},
+            "expected a classifier with partial_fit and predict and predict_proba. It has no predict",
+        ),
         ({"n_classes": 1}, "n_classes"),
         ({"max_epochs": 0}, "max_epochs"),
         ({"patience": 0}, "patience"),
         ({"batch_size": 0}, "batch_size"),
+        ({"epoch_steps": 0}, "epoch_steps"),
         ({"rng": -1}, "rng"),
     ],
 )

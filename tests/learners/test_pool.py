@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from stub_models import rounds
 
-from baserate.learners import ContinualTraining, ContinualTrainingResampled, TrainByWeights
+from baserate.learners import ContinualTraining, ContinualTrainingResampled, LazyTrainByWeights, TrainByWeights
 from baserate.learners._pool import Pool, most_of_each
 from baserate.state import dumps, loads
 from baserate.trackers import Arrows, FollowTheHistory
@@ -20,6 +20,8 @@ LEARNERS = {
     "ct-rs": lambda **more: ContinualTrainingResampled(K, NET, FollowTheHistory(K), max_epochs=2, rng=0, **more),
     "weights": lambda **more: TrainByWeights(K, GaussianNB(), FollowTheHistory(K), rng=0, **more),
     "sampling": lambda **more: TrainByWeights(K, NET, Arrows(K), by="sampling", max_epochs=2, rng=0, **more),
+    "lazy": lambda **more: LazyTrainByWeights(K, GaussianNB(), rng=0, **more),
+    "lazy sampling": lambda **more: LazyTrainByWeights(K, NET, by="sampling", max_epochs=2, rng=0, **more),
 }
 
 
@@ -59,7 +61,7 @@ def test_rare_classes_stay_whole_and_the_others_share_the_rest():
     pool = _filled(labels, 100, seed=3)
     seen, counts = pool.seen, pool.counts()
     np.testing.assert_array_equal(seen.sum(axis=0), [300, 100, 12])
-    assert seen[1].sum() == 82  # a fifth of 412, to the nearest below
+    assert seen[1].sum() in (82, 83)  # a fifth of 412
     for part, places in ((0, 80), (1, 20)):
         most = most_of_each(seen[part], places)
         np.testing.assert_array_equal(counts[part], np.minimum(seen[part], most))
@@ -74,31 +76,36 @@ def test_rare_classes_stay_whole_and_the_others_share_the_rest():
             np.testing.assert_allclose(weights[rows].sum(), seen[part, c])
 
 
-def test_weighted_sums_are_right_in_expectation():
+@pytest.mark.parametrize("per_round", [1, 7, 200])
+def test_weighted_sums_are_right_in_expectation(per_round):
     """Of arbitrary numbers, one for each sample, early and late: over many pools, within four standard errors."""
     rng = np.random.default_rng(5)
-    labels = np.repeat(np.arange(K), [90, 40, 10])  # in order: a pool that favoured the early or the late would show it
+    labels = rng.permutation(np.repeat(np.arange(K), [90, 70, 60]))
+    # A pool that favoured the early or the late would show it. (Places that three classes cannot share stay empty.)
     numbers = rng.normal(3.0, 1.0, len(labels)) * np.linspace(0.0, 2.0, len(labels))
     sums = []
-    for seed in range(600):
-        pool = _filled(labels, 40, seed)
+    for seed in range(400):
+        pool = _filled(labels, 40, seed, per_round)
         sums.append(pool.multiplicity() @ numbers[pool.X[:, 0].astype(int)])
     error = np.std(sums, ddof=1) / np.sqrt(len(sums))
     assert np.std(sums) > 1
     assert abs(np.mean(sums) - numbers.sum()) < 4 * error
-    assert 4 * error < 0.03 * numbers.sum()
+    assert 4 * error < 0.05 * numbers.sum()
 
 
-def test_every_sample_of_a_class_is_as_likely_to_stay():
-    labels = np.zeros(70, dtype=int)
-    stayed = np.zeros(70)
-    for seed in range(800):
-        stayed[_filled(labels, 20, seed).X[:, 0].astype(int)] += 1
-    share = stayed / 800
-    assert share.mean() == pytest.approx(20 / 70)
-    noise = np.sqrt(20 / 70 * 50 / 70 / 800)
-    assert np.abs(share - 20 / 70).max() < 4.2 * noise
-    assert abs(share[:35].mean() - share[35:].mean()) < 4 * noise / np.sqrt(35)
+@pytest.mark.parametrize("per_round", [1, 7, 200])
+def test_every_sample_of_a_class_is_as_likely_to_stay(per_round):
+    labels = np.arange(72) % K
+    stayed = np.zeros(72)
+    for seed in range(600):
+        stayed[_filled(labels, 20, seed, per_round).X[:, 0].astype(int)] += 1
+    share = stayed / 600
+    kept = share.mean()
+    assert 15 / 72 < kept <= 20 / 72  # fewer than three places may stay empty in each part
+    noise = np.sqrt(kept * (1 - kept) / 600)
+    assert np.abs(share - kept).max() < 4.2 * noise
+    assert abs(share[:36].mean() - share[36:].mean()) < 5 * noise / np.sqrt(36)
+    assert abs(share[-3:].mean() - kept) < 4 * noise / np.sqrt(3)
 
 
 def test_weights_of_alg_2_carry_what_the_samples_stand_for():
@@ -112,6 +119,30 @@ def test_weights_of_alg_2_carry_what_the_samples_stand_for():
     model = GaussianNB().fit(pool.X, pool.y, sample_weight=by_hand)
     np.testing.assert_allclose(learner.model_.theta_, model.theta_)
     np.testing.assert_allclose(learner.model_.class_prior_, model.class_prior_)
+
+
+def test_resampled_batches_still_have_every_class_alike():
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(K), [800, 150, 50]))
+    learner = LEARNERS["ct-rs"](max_pool=60)
+    learner.update(labels[:, np.newaxis].astype(float), labels)
+    pool = learner._pool
+    for part in (pool.held, ~pool.held):
+        np.testing.assert_allclose([learner._weights()[part & (pool.y == c)].sum() for c in range(K)], 1.0)
+
+
+@pytest.mark.parametrize("name", ["lazy", "lazy sampling"])
+def test_the_lazy_one_trains_for_its_mix_and_goes_on_training(name):
+    learner = LEARNERS[name](max_pool=50)
+    for X, y in rounds(60, 30, K):
+        before = learner.erm_calls_
+        learner.update(X, y)
+        if learner.erm_calls_ > before:
+            pool = learner._pool
+            rows = np.ones(len(pool.y), dtype=bool) if name == "lazy" else ~pool.held
+            weights = learner._weights() * rows
+            shares = np.bincount(pool.y, weights, minlength=K) / weights.sum()
+            np.testing.assert_allclose(shares, learner._mix)
+    assert learner.erm_rounds_[-1] > 30  # long after the pool was full
 
 
 def test_plain_batches_still_have_the_mix_of_the_stream():

@@ -1,5 +1,7 @@
 """Algorithm 2: against a naive transcription, with an oracle, with weights in every way that estimators take them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -239,6 +241,35 @@ def test_a_generator_is_not_moved():
     for X, y in rounds(2, 30, K):
         learner.update(X, y)
     assert rng.bit_generator.state == before
+
+
+class Interrupted(GaussianNB):
+    """Takes Ctrl-C for the end of the training, as scikit-learn's nets do."""
+
+    def fit(self, X, y, sample_weight=None):
+        warnings.warn("Training interrupted by user.", UserWarning, stacklevel=1)
+        return super().fit(X, y, sample_weight)
+
+
+def test_ctrl_c_gets_through_and_changes_nothing():
+    learner = TrainByWeights(K, Interrupted())
+    before = dumps(learner)
+    with pytest.raises(KeyboardInterrupt):
+        learner.update(*next(rounds(1, 30, K)))
+    assert dumps(learner) == before
+
+
+def test_a_model_of_more_classes_is_named_before_anything_changes():
+    class Generous(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.classes_ = np.arange(5)
+            return self
+
+    learner = TrainByWeights(K, Generous())
+    with pytest.raises(ValueError, match=r"of the classes \[0, 1, 2, 3, 4\]; there are 3, 0 to 2"):
+        learner.update(*next(rounds(1, 30, K)))
+    assert learner.rounds_ == 0
 
 
 def test_an_error_of_the_estimator_changes_nothing():

@@ -29,7 +29,10 @@ def test_every_recipe_can_be_built_and_has_its_data(names):
 
 def test_the_published_settings():
     """As the authors ran them."""
-    assert RECIPES["mnist", "mlp"].parameters == {"hidden": [100, 100, 20], "epochs": 1}
+    assert RECIPES["mnist", "mlp"][:2] == (
+        "normalised mlp",
+        {"hidden": [20], "epochs": 1, "mean": 0.1307, "std": 0.3081},
+    )
     assert RECIPES["fashion", "mlp"].parameters == {"hidden": [100, 100, 100], "epochs": 50}
     built = _kinds.KINDS["mlp"](0, hidden=(20,), epochs=1)
     assert (built.learning_rate_init, built.momentum, built.batch_size) == (0.1, 0.9, 200)
@@ -140,6 +143,7 @@ def test_how_it_ends(error, status, message, monkeypatch, capsys):
     ("names", "message"),
     [
         (("fashion", "mlp"), "goes on after the last epoch that was finished, if one was"),
+        (("mnist", "mlp"), "goes on after the last epoch that was finished, if one was"),
         (("hapt", "mlp"), "goes on after the last epoch that was finished, if one was"),
         (("cifar10", "resnet18"), "goes on after the last epoch that was finished, if one was"),
         (("arxiv", "minilm"), "goes on; texts that were embedded are kept"),

@@ -187,11 +187,12 @@ def test_every_step_drops_others():
     assert not any(torch.equal(seen[i], seen[j]) for i in range(4) for j in range(i))
 
 
-def test_a_copy_trains_by_itself():
+def test_a_copy_trains_by_itself(tmp_path):
     """The optimiser of a copy moves the copy's weights, with the momentum so far."""
     model = TorchClassifier(network(norm=True, dropout=True), random_state=0).partial_fit(X, Y)
     before = weights_of(model.module_)
-    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    joblib.dump(model, tmp_path / "model")
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")]
     for other in copies:
         other.partial_fit(X, Y)
         assert np.abs(other.module_[0].weight.detach().numpy() - before["0.weight"]).max() > 1e-3

@@ -24,7 +24,7 @@ def only(name, field):
 
 
 def test_the_names():
-    assert set(ARTEFACTS) == OF_THE_PAPER | {"table-defaults"}
+    assert set(ARTEFACTS) == OF_THE_PAPER | {"table-defaults", "table-lazy", "table-pool"}
     assert all(artefact.name == name for name, artefact in ARTEFACTS.items())
     assert {p.artefact for p in printed.load()} <= OF_THE_PAPER
 
@@ -52,6 +52,8 @@ def test_labels_are_those_that_can_be_run(name):
         "table-sols-cifar": set(LEARNERS),
         "table-sols-mnist": set(LEARNERS),
         "table-time": set(LEARNERS),
+        "table-lazy": set(LEARNERS),
+        "table-pool": set(LEARNERS),
     }.get(name, {*PAPER, *BEYOND, "BBSE", "RT-FLH-FTL"})
     assert only(name, "method") <= allowed
     assert allowed - trackers <= {*METHODS, *LEARNERS}

@@ -270,7 +270,7 @@ def test_results_are_kept_in_the_cache_if_nothing_else_is_said(monkeypatch, tmp_
         module,
         "Store",
         lambda path, *_, **__: (
-            pytest.fail("the place") if path != default_results() else Store(path, Cell, Result, protocol=1)
+            pytest.fail("the place") if path != default_results() else Store(path, Cell, Result, protocol=PROTOCOL)
         ),
     )
     reproduce(choose(["table-uols"], data=["mnist"], seeds=1))

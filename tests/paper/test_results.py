@@ -40,9 +40,9 @@ def test_the_page_shows_what_the_file_holds(run):
     assert lines(made) == lines(page)
 
 
-def test_every_artefact_was_run_but_for_what_takes_a_network_of_images_along_the_stream(run):
+def test_every_artefact_was_run(run):
     run_ones = {part.artefact.name for part in run.artefacts if any(record.seeds for record in part.records)}
-    assert set(ARTEFACTS) - run_ones <= {"table-sols-cifar", "table-sols-mnist", "table-time", "table-defaults"}
+    assert set(ARTEFACTS) - run_ones <= {"table-sols-cifar", "table-lazy"}
 
 
 def test_nine_of_ten_cells_of_the_synthetic_data_and_the_forest_agree(run):
@@ -53,9 +53,17 @@ def test_nine_of_ten_cells_of_the_synthetic_data_and_the_forest_agree(run):
     assert sum(record.agrees for record in judged) >= 0.9 * len(judged)
 
 
-@pytest.mark.parametrize("artefact", ["table-uols", "table-mon-squ"])
-def test_the_order_on_fashion_is_the_papers(run, artefact):
-    for claim in claims(run, artefact, "fashion mlp"):
+@pytest.mark.parametrize("artefact", ["table-uols", "table-mon-squ", "table-all-holdout"])
+@pytest.mark.parametrize("problem", ["fashion mlp", "mnist mlp"])
+def test_the_order_is_the_papers(run, artefact, problem):
+    for claim in claims(run, artefact, problem):
+        assert claim.holds, claim
+
+
+def test_learners_come_in_the_papers_order_on_mnist_and_cost_what_is_said(run):
+    (order,) = claims(run, "table-sols-mnist", "mnist")
+    assert order.holds is not False, order  # undecided is an order of means in which a pair is not separated
+    for claim in [*claims(run, "table-time", "mnist"), *claims(run, "table-pool", "")]:
         assert claim.holds, claim
 
 

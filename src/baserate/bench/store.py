@@ -131,9 +131,10 @@ class Store:
         try:
             table = polars.read_parquet(self.path)
             known = {*self._cell._fields, *self._result._fields, "protocol"}
-            if missing := known - set(table.columns):
+            later = self._result._field_defaults  # fields that a result of an earlier version has not
+            if missing := known - set(table.columns) - set(later):
                 raise ValueError(f"it has no column {', '.join(sorted(missing))}")
-            rows: list[dict[str, Any]] = table.to_dicts()
+            rows: list[dict[str, Any]] = [{**later, **row} for row in table.to_dicts()]
             found = {
                 self._cell(*(row[name] for name in self._cell._fields)): self._result(
                     *(row[name] for name in self._result._fields)

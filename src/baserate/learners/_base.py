@@ -30,12 +30,13 @@ class BaseLearner(Beginning):
     max_epochs: int
     patience: int
     batch_size: int
+    epoch_steps: int | None = None
     max_pool: int | None
     rng: int | np.random.Generator | None
 
     def _begin(self) -> None:
         check_integer(self.n_classes, "n_classes", 2)
-        check_epochs(self.max_epochs, self.patience, self.batch_size)
+        check_epochs(self.max_epochs, self.patience, self.batch_size, self.epoch_steps)
         check_max_pool(self.max_pool, self.n_classes)
         self._check_parameters()
         # Seeds are made from this one and the number of samples so far: then the state of no generator has to be kept.
@@ -107,6 +108,7 @@ class BaseLearner(Beginning):
             max_epochs=self.max_epochs,
             patience=self.patience,
             batch_size=self.batch_size,
+            epoch_steps=self.epoch_steps,
             rng=rng,
         )
 
@@ -134,7 +136,7 @@ class BaseLearner(Beginning):
     def set_state(self, state: dict[str, Any]) -> Self:
         pool = Pool(**{name: np.array(array) for name, array in state["_pool"].items()})
         n = len(pool.y)
-        check_array(pool.X, "X", np.empty((n, *pool.X.shape[1:2]), pool.X.dtype))
+        check_array(pool.X, "X", np.empty((n, pool.X.shape[1] if pool.X.ndim > 1 else 0), pool.X.dtype))
         for name, dtype in (("y", np.int64), ("held", np.bool_), ("propensity", np.float64), ("key", np.float64)):
             check_array(getattr(pool, name), name, np.empty(n, dtype))
         check_array(pool.seen, "seen", self._pool.seen)

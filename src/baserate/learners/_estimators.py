@@ -1,6 +1,9 @@
 """How learners treat the estimator they are given: never moved itself, and any of scikit-learn's kind."""
 
 import inspect
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ from sklearn import get_config  # type: ignore[import-untyped]
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 
+from baserate.models.perceptron import ctrl_c_gets_through
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.validation import check_proba
@@ -16,11 +20,32 @@ from baserate.validation import check_proba
 
 def check_estimator(estimator: Any, method: str) -> None:
     """Check that there is something to train, by `method`, that gives probabilities."""
-    missing = [name for name in (method, "predict_proba") if not callable(getattr(estimator, name, None))]
+    needed = (method, "predict_proba") if method == "fit" else (method, "predict", "predict_proba")
+    missing = [name for name in needed if not callable(getattr(estimator, name, None))]
     if isinstance(estimator, type) or missing:
         kind = f"the class {estimator.__name__}, not an instance" if isinstance(estimator, type) else repr(estimator)
         also = f" It has no {' and no '.join(missing)}." if missing else ""
-        raise TypeError(f"estimator is {kind}; expected a classifier with {method} and predict_proba.{also}")
+        raise TypeError(f"estimator is {kind}; expected a classifier with {' and '.join(needed)}.{also}")
+
+
+@contextmanager
+def being_trained() -> Iterator[None]:
+    """Around every training: Ctrl-C is Ctrl-C, also where scikit-learn's nets would take it for the end."""
+    with warnings.catch_warnings():
+        # The first rounds have fewer samples than a batch; the nets would say so every time.
+        warnings.filterwarnings("ignore", message="Got `batch_size` less than 1 or larger than")
+        with ctrl_c_gets_through():
+            yield
+
+
+def check_classes(model: Any, n_classes: int) -> None:
+    """Check that a fitted model speaks of classes that there are."""
+    known = np.asarray(model.classes_)
+    if not np.isin(known, np.arange(n_classes)).all():
+        raise ValueError(
+            f"estimator gives probabilities of the classes {known.tolist()}; there are {n_classes}, 0 to "
+            f"{n_classes - 1}."
+        )
 
 
 def weight_argument(estimator: Any) -> str | None:

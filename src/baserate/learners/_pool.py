@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from baserate.protocols import FloatArray, IntArray
 from baserate.validation import as_float_array, check_integer
 
-VALIDATION_SHARE = 0.2
+_FOLD = 5
 """Of every five samples one decides when training stops (the paper's 80:20 split of each round)."""
 
 
 def check_max_pool(max_pool: object, n_classes: int) -> None:
     """Check the size of a bounded pool: one sample of each class for validation, and four for training."""
     if max_pool is not None:
-        check_integer(max_pool, "max_pool", 5 * n_classes)
+        check_integer(max_pool, "max_pool", _FOLD * n_classes)
 
 
 class Pool(NamedTuple):
@@ -53,10 +53,10 @@ class Pool(NamedTuple):
     def joined(
         self, X: NDArray[Any], y: IntArray, propensity: FloatArray, rng: np.random.Generator, max_pool: int | None
     ) -> Self:
-        """The pool with one more round; a fifth of all samples so far, to the nearest below, are for validation."""
-        quota = _for_validation(self.n_seen + len(y)) - int(self.seen[1].sum())
+        """The pool with one more round; a fifth of all samples so far, rounded either way, are for validation."""
+        order, keys = rng.permutation(len(y)), rng.random(len(y))
         held = np.zeros(len(y), dtype=np.bool_)
-        held[rng.permutation(len(y))[:quota]] = True
+        held[order[: self._quota(len(y), rng)]] = True
         before = self.X if len(self.y) else np.empty((0, X.shape[1]), X.dtype)
         seen = self.seen.copy()
         np.add.at(seen, (held.astype(np.int64), y), 1)
@@ -65,14 +65,28 @@ class Pool(NamedTuple):
             np.concatenate([self.y, y]),
             np.concatenate([self.held, held]),
             np.concatenate([self.propensity, propensity]),
-            np.concatenate([self.key, rng.random(len(y))]),
+            np.concatenate([self.key, keys]),
             seen,
         )
-        return whole if max_pool is None or len(whole.y) <= max_pool else whole._reduced(max_pool)
+        return whole if max_pool is None or whole.n_seen <= max_pool else whole._reduced(max_pool)
+
+    def _quota(self, n: int, rng: np.random.Generator) -> int:
+        """How many of the next `n` samples are for validation: in each five of the stream one, at a random place.
+
+        Always the fifth would be a trap for single samples that come in a rhythm of five.
+        """
+        begun = self.n_seen % _FOLD
+        has_one = int(self.seen[1].sum()) > self.n_seen // _FOLD
+        first, last = rng.random(2)
+        n_first = min(n, _FOLD - begun) if begun else 0
+        n_whole, n_last = divmod(n - n_first, _FOLD)
+        quota = int(n_first > 0 and not has_one and first * (_FOLD - begun) < n_first)
+        quota += n_whole + int(last * _FOLD < n_last)
+        return quota if self.n_seen or n > 1 else 0  # the first sample of all is to train on
 
     def _reduced(self, max_pool: int) -> Self:
         """The pool with those samples that fit."""
-        n_held = _for_validation(max_pool)
+        n_held = max_pool // _FOLD
         kept = np.zeros(len(self.y), dtype=np.bool_)
         for part, places, seen in ((~self.held, max_pool - n_held, self.seen[0]), (self.held, n_held, self.seen[1])):
             rows = np.flatnonzero(part)
@@ -120,10 +134,6 @@ class Pool(NamedTuple):
                 "in what is missing."
             )
         return array
-
-
-def _for_validation(n: int) -> int:
-    return int(VALIDATION_SHARE * n + 1e-9)
 
 
 def most_of_each(seen: IntArray, places: int) -> int:

@@ -97,12 +97,11 @@ class TrackingLearner(BaseLearner):
             self.tracker_.update(sighting, Evidence(blank, self._uniform(), y))  # Alg. 2, line 6
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
         like = np.empty(self.n_classes)
-        for limit in self._limits:
+        for limit in state["_limits"]:
             check_array(limit, "_limits", like)
-        if self._path is not None:
-            check_array(self._path, "_path", np.empty((len(self._path), self.n_classes)))
-        elif self.tracker_ is not None:
-            check_array(self.tracker_.predict(), "tracker_", like)
-        return self
+        if state["_path"] is not None:
+            check_array(state["_path"], "_path", np.empty((len(state["_path"]), self.n_classes)))
+        elif state["tracker_"] is not None:
+            check_array(state["tracker_"].predict(), "tracker_", like)
+        return super().set_state(state)

@@ -14,9 +14,8 @@ from baserate.protocols import FloatArray
 class ContinualTraining(BaseLearner):
     """Trains one model on, over all samples so far, after every round; knows nothing of class mixes.
 
-    Every fifth sample is kept for validation; mini-batches drawn from the others are trained on, epoch by epoch, until
-    the validation accuracy stops rising. An epoch is as many samples as there are so far, and ten mini-batches at
-    least; a round is as many epochs as it takes, `patience` at least.
+    One sample of five is kept for validation; mini-batches drawn from the others are trained on, epoch by epoch, until
+    the validation accuracy stops rising. A round is as many epochs as it takes, `patience` at least.
 
     Parameters
     ----------
@@ -32,6 +31,10 @@ class ContinualTraining(BaseLearner):
         Training stops when the best of the last so many validation accuracies is the oldest.
     batch_size : int
         The most samples handed to `partial_fit` at once.
+    epoch_steps : int or None
+        Mini-batches in an epoch. 1 is the paper's: training goes on only while every single step helps, and is stopped
+        by the first noise. More steps cost more, and learn more. None: as many as it takes to hand out as many samples
+        as there are, ten at least.
     max_pool : int, optional
         The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
         most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
@@ -78,6 +81,7 @@ class ContinualTraining(BaseLearner):
         max_epochs: int = 100,
         patience: int = 3,
         batch_size: int = 200,
+        epoch_steps: int | None = 10,
         max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
     ) -> None:
@@ -86,6 +90,7 @@ class ContinualTraining(BaseLearner):
         self.max_epochs = max_epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.epoch_steps = epoch_steps
         self.max_pool = max_pool
         self.rng = rng
         self._begin()

@@ -38,15 +38,19 @@ class ContinualTrainingResampled(TrackingLearner):
     max_epochs : int
         The most epochs in a round.
     patience : int
-        Training stops when the best of the last so many validation accuracies is the oldest. Every fifth sample is kept
+        Training stops when the best of the last so many validation accuracies is the oldest. One sample of five is kept
         for validation, and every class counts the same there, too.
     batch_size : int
         The most samples handed to `partial_fit` at once. They are drawn from the pool with replacement, with the weight
-        one over the number of samples of their class. An epoch has ten such batches at least.
+        one over the number of samples of their class.
+    epoch_steps : int or None
+        Mini-batches in an epoch. 1 is the paper's: training goes on only while every single step helps, and is stopped
+        by the first noise. More steps cost more, and learn more. None: as many as it takes to hand out as many samples
+        as there are, ten at least.
     max_pool : int, optional
         The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
-        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
-        Default: all are kept, and memory grows with the stream.
+        most samples of; within a class every sample is as likely as any other to stay. Default: all are kept, and
+        memory grows with the stream.
     rng : int or numpy.random.Generator, optional
         Seed of everything random. A generator is copied.
 
@@ -95,6 +99,7 @@ class ContinualTrainingResampled(TrackingLearner):
         max_epochs: int = 100,
         patience: int = 3,
         batch_size: int = 200,
+        epoch_steps: int | None = 10,
         max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
     ) -> None:
@@ -106,6 +111,7 @@ class ContinualTrainingResampled(TrackingLearner):
         self.max_epochs = max_epochs
         self.patience = patience
         self.batch_size = batch_size
+        self.epoch_steps = epoch_steps
         self.max_pool = max_pool
         self.rng = rng
         self._begin()
@@ -138,5 +144,5 @@ class ContinualTrainingResampled(TrackingLearner):
         return [
             cls(3, ClassMeans(), max_epochs=4, batch_size=20, rng=0),
             cls(3, ClassMeans(), FollowTheHistory(3), floor=0.05, max_epochs=4, patience=1, max_pool=30, rng=0),
-            cls(3, ClassMeans(), priors=path, max_epochs=4, rng=0),
+            cls(3, ClassMeans(), priors=path, max_epochs=4, epoch_steps=None, rng=0),
         ]

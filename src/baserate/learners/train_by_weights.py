@@ -5,7 +5,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baserate.learners._estimators import check_estimator, class_probabilities, fresh, iterations, weight_argument
+from baserate.learners._estimators import (
+    being_trained,
+    check_classes,
+    check_estimator,
+    class_probabilities,
+    fresh,
+    iterations,
+    weight_argument,
+)
 from baserate.learners._examples import ClassMeans
 from baserate.learners._tracking import TrackingLearner
 from baserate.protocols import FloatArray, Tracker
@@ -36,14 +44,15 @@ class TrainByWeights(TrackingLearner):
     by : {"weights", "sampling"}
         How weights reach the estimator. ``"weights"``: its `fit` takes `sample_weight` (of a pipeline: that of the last
         step), and decides itself how long to train. ``"sampling"``, for nets that take none: mini-batches for
-        `partial_fit` are drawn with the weights, until the weighted accuracy on every fifth sample, which is kept for
+        `partial_fit` are drawn with the weights, until the weighted accuracy on one sample of five, which is kept for
         that, stops rising.
     floor : float, optional
         The least that the expected mix gives to any class; the weights lie between `floor` and 1 / `floor`. Default:
         0.1 / k with a tracker, 0.001 / k with `priors`. (The paper's experiments had none, but a tracker may give 0 to
         a class that is seen next, and its samples would then have the weight of all others together for ever.)
     max_epochs, patience, batch_size
-        Of ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest.
+        Of ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest. A model that
+        begins anew in every round needs more patience than one that is trained on: with 3, it stays half-trained.
     max_pool : int, optional
         The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
         most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
@@ -57,6 +66,8 @@ class TrainByWeights(TrackingLearner):
         The class mix that the next round is predicted with.
     model_ : classifier or None
         The model that the next round is predicted with; None until two classes have been seen (``"weights"``), or one.
+    erm_calls_ : int
+        How often a model has been trained.
     gradient_steps_ : int
         Mini-batches trained on so far; for ``by="weights"``, the iterations that the estimator reports (`n_iter_`).
     rounds_ : int
@@ -64,9 +75,10 @@ class TrainByWeights(TrackingLearner):
 
     Notes
     -----
-    Before the first round every sample is predicted `prior_`. A class that the model has not seen is given its share of
-    `prior_`, and the others share the rest as the model says. Saved without its model, which is trained again on
-    loading: ``load(path, estimator=estimator)``.
+    Before the first round every sample is predicted `prior_`. A class that the model has no output for is given its
+    share of `prior_`, and the others share the rest as the model says (networks have an output for every class from the
+    start: what they say of one that was never seen is taken as it is). Saved without its model, which is trained again
+    on loading: ``load(path, estimator=estimator)``.
 
     Examples
     --------
@@ -95,7 +107,7 @@ class TrainByWeights(TrackingLearner):
         by: Literal["weights", "sampling"] = "weights",
         floor: float | None = None,
         max_epochs: int = 100,
-        patience: int = 3,
+        patience: int = 10,
         batch_size: int = 200,
         max_pool: int | None = None,
         rng: int | np.random.Generator | None = None,
@@ -112,6 +124,10 @@ class TrainByWeights(TrackingLearner):
         self.max_pool = max_pool
         self.rng = rng
         self._begin()
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.erm_calls_ = 0
 
     def _check_parameters(self) -> None:
         check_option(self.by, "by", ["weights", "sampling"])
@@ -138,8 +154,13 @@ class TrainByWeights(TrackingLearner):
     def _learn(self, n_new: int) -> None:
         # Without new samples and with the mix expected as before, training would only repeat itself.
         if len(self._pool.y) and not self._is_over() and (n_new or self._path is not None):
-            self.model_, steps = self._train()  # Alg. 2, line 2
+            self._call_erm()  # Alg. 2, line 2
+
+    def _call_erm(self) -> None:
+        self.model_, steps = self._train()
+        if self.model_ is not None:
             self.gradient_steps_ += steps
+            self.erm_calls_ += 1
 
     def _train(self) -> tuple[Any, int]:
         if self.by == "weights" and len(self._seen()) < 2:
@@ -148,7 +169,9 @@ class TrainByWeights(TrackingLearner):
         model = fresh(self.estimator, rng)
         if self.by == "weights":
             name = weight_argument(model)
-            model.fit(self._pool.X, self._pool.y, **{str(name): self._weights()})
+            with being_trained():
+                model.fit(self._pool.X, self._pool.y, **{str(name): self._weights()})
+            check_classes(model, self.n_classes)
             return model, iterations(model)
         return model, self._train_on(model, self._weights(), rng)
 

@@ -16,7 +16,7 @@ INTERRUPTED = 130
 _GOES_ON = "the same command goes on after the last epoch that was finished, if one was."
 _BEGINS_ANEW = "the same command begins anew; data that were downloaded are kept."
 _WHEN_STOPPED = {
-    **dict.fromkeys(("mlp", "scaled mlp", "resnet18"), _GOES_ON),
+    **dict.fromkeys(("mlp", "scaled mlp", "normalised mlp", "resnet18"), _GOES_ON),
     "transformer": "the same command goes on; texts that were embedded are kept.",
 }
 

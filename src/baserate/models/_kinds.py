@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[impo
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline, make_pipeline  # type: ignore[import-untyped]
-from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+from sklearn.preprocessing import FunctionTransformer, StandardScaler  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baserate.models.linear_sgd import LinearSGD
@@ -21,6 +21,18 @@ from baserate.models.resnet18 import ResNet18
 from baserate.models.transformer_head import TransformerHead
 from baserate.models.watching import Watcher
 from baserate.protocols import IntArray
+
+
+def _normalise(X: NDArray[Any], *, mean: float, std: float) -> NDArray[Any]:
+    """Two plain numbers for all features: float32 samples stay float32."""
+    return np.asarray((X - mean) / std)
+
+
+def _normalised_mlp(rng: int, *, mean: float, std: float, **parameters: Any) -> Any:
+    """An MLP on samples less `mean`, over `std`: of all pixels together, where a scaler has them of each."""
+    return make_pipeline(
+        FunctionTransformer(_normalise, kw_args={"mean": mean, "std": std}), mlp(**parameters, rng=rng)
+    )
 
 
 def _logistic(rng: int, *, C: float, tol: float = 1e-8) -> Any:
@@ -42,6 +54,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "scaled linear": lambda rng, **p: make_pipeline(StandardScaler(), LinearSGD(**p, rng=rng)),
     "mlp": lambda rng, **p: mlp(**p, rng=rng),
     "scaled mlp": lambda rng, **p: make_pipeline(StandardScaler(), mlp(**p, rng=rng)),
+    "normalised mlp": _normalised_mlp,
     "forest": lambda rng, **p: RandomForestClassifier(**p, random_state=rng),
     "logistic": _logistic,
     "tfidf": _tfidf,

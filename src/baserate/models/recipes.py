@@ -24,6 +24,7 @@ class Recipe(NamedTuple):
     note: str = ""
 
 
+_MNIST_MLP: dict[str, Any] = {"hidden": [20], "epochs": 1, "mean": 0.1307, "std": 0.3081}
 _FOREST: dict[str, Any] = {"n_estimators": 100, "max_depth": 2}
 _LOGISTIC: dict[str, Any] = {"C": 0.1, "tol": 1e-8}
 _TFIDF: dict[str, Any] = {"words": 20_000, "dimensions": 300, "C": 30.0, "tol": 1e-8}
@@ -48,7 +49,9 @@ _STAND_IN = f"{_FROZEN} all-MiniLM-L6-v2 stands in for DistilBERT."
 
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("synthetic", "linear"): Recipe("linear", {"epochs": 1}, "As published."),
-    ("mnist", "mlp"): Recipe("mlp", {"hidden": [100, 100, 20], "epochs": 1}, "As published: 784-100-100-20-10."),
+    ("mnist", "mlp"): Recipe(
+        "normalised mlp", _MNIST_MLP, "As run for the published tables: 784-20-10. The text says 784-100-100-20-10."
+    ),
     ("mnist", "forest"): Recipe("forest", _FOREST, "As published: 100 trees of depth 2."),
     ("mnist", "logistic"): Recipe("logistic", _LOGISTIC, "Not in the paper: fitted to the end."),
     ("fashion", "mlp"): Recipe("mlp", {"hidden": [100, 100, 100], "epochs": 50}, "As published: 784-100-100-100-10."),

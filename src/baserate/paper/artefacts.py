@@ -8,8 +8,10 @@ from baserate.paper import (
     table_all_holdout,
     table_complexity,
     table_defaults,
+    table_lazy,
     table_marginals,
     table_mon_squ,
+    table_pool,
     table_retrain,
     table_rf,
     table_sols_cifar,
@@ -37,5 +39,7 @@ ARTEFACTS: dict[str, Artefact] = {
         fig_shl,
         table_retrain,
         table_defaults,
+        table_lazy,
+        table_pool,
     )
 }

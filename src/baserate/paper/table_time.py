@@ -17,25 +17,28 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Re-sampling is several times faster."""
+    """Re-sampling is several times faster, by the clock and in gradient steps."""
     found = []
     for dataset in DATASETS:
-        text = f"{dataset}: CT-RS takes a fifth of the time of weighted ERM, or less."
-        fast, slow = (findings.values("minutes", dataset=dataset, method=method) for method in METHODS)
-        if not fast or not slow:
-            found.append(Claim("table-time", text, None, "not run"))
-            continue
-        ratio = (sum(slow.values()) / len(slow)) / (sum(fast.values()) / len(fast))
-        found.append(Claim("table-time", text, ratio >= 5, f"{ratio:.1f} times faster"))
+        for metric, text, least in (
+            ("minutes", "CT-RS takes a fifth of the time of weighted ERM, or less.", 5),
+            ("steps", "CT-RS takes a third of the gradient steps of weighted ERM, or fewer.", 3),
+        ):
+            fast, slow = (findings.values(metric, dataset=dataset, method=method) for method in METHODS)
+            if not fast or not slow:
+                found.append(Claim("table-time", f"{dataset}: {text}", None, "not run"))
+                continue
+            ratio = (sum(slow.values()) / len(slow)) / (sum(fast.values()) / len(fast))
+            found.append(Claim("table-time", f"{dataset}: {text}", ratio >= least, f"{ratio:.1f} times less"))
     return found
 
 
 ARTEFACT = Artefact(
     "table-time",
-    "Minutes that a supervised run takes",
+    "Minutes and gradient steps of a supervised run",
     "Table 6 (appendix)",
     "table",
-    ("minutes",),
+    ("minutes", "steps"),
     ("dataset", "shift"),
     cells,
     claims=claims,

@@ -5,7 +5,7 @@ import pytest
 
 from baserate import datasets
 from baserate.datasets import Dataset
-from baserate.learners import ContinualTraining, ContinualTrainingResampled, TrainByWeights
+from baserate.learners import ContinualTraining, ContinualTrainingResampled, LazyTrainByWeights, TrainByWeights
 from baserate.paper.runs import learning
 from baserate.paper.runs.cells import Cell
 from baserate.trackers import FLHFTL, FollowTheHistory
@@ -20,19 +20,24 @@ def tiny(monkeypatch):
     images = rng.integers(0, 60, size=(len(y), 2, 3))
     images[np.arange(len(y)), 0, y] += 195
     X = images.astype(np.uint8)
-    data = Dataset(X, y, X[:0], y[:0], ("a", "b", "c"), "made up")
+    data = Dataset(X, y, X, y, ("a", "b", "c"), "made up")
+    monkeypatch.setattr(learning, "N_COMPONENTS", 3)
     monkeypatch.setattr(datasets, "load", lambda name: {"tiny": data}[name])
     learning._stream.cache_clear()
     yield data
     learning._stream.cache_clear()
 
 
-def cell(method, seed=0, n_rounds=8):
-    return Cell("tiny", "mlp", "ber", 0, method, seed, batch_size=6, n_rounds=n_rounds)
+LINEAR = ("TrainByWeights", "Lazy", "Lazy, literal")
+
+
+def cell(method, seed=0, n_rounds=8, shift="ber"):
+    model = "logistic" if method in LINEAR else "mlp"
+    return Cell("tiny", model, shift, 0, method, seed, batch_size=6, n_rounds=n_rounds)
 
 
 def stream(seed=0, n_rounds=8):
-    return learning._stream("tiny", seed, 6, n_rounds)
+    return learning._stream("tiny", "mlp", "ber", seed, 6, n_rounds)
 
 
 class Spy:
@@ -83,13 +88,35 @@ def test_streams_differ_between_seeds_and_not_between_calls():
 
 def test_the_learners_in_the_papers_order():
     path, net = np.full((5, K), 1 / K), Spy()
+    net.fit = lambda X, y, sample_weight=None: net
     built = {name: build(K, net, path, 7) for name, build in learning.LEARNERS.items()}
     assert [(name, type(learner)) for name, learner in built.items()] == [
         ("CT", ContinualTraining),
         ("CT-RS/FTH", ContinualTrainingResampled),
         ("CT-RS/FLH-FTL", ContinualTrainingResampled),
         ("w-ERM", TrainByWeights),
+        ("CT-RS", ContinualTrainingResampled),
+        ("CT-RS, 25 % pool", ContinualTrainingResampled),
+        ("TrainByWeights", TrainByWeights),
+        ("Lazy", LazyTrainByWeights),
+        ("Lazy, literal", LazyTrainByWeights),
     ]
+    assert [getattr(learner, "epoch_steps", None) for learner in built.values()] == [
+        1,
+        1,
+        1,
+        None,
+        10,
+        10,
+        None,
+        None,
+        None,
+    ]
+    assert [name for name, learner in built.items() if learner.max_pool is not None] == ["CT-RS, 25 % pool"]
+    assert built["CT-RS, 25 % pool"].max_pool == 2500
+    assert built["Lazy"].reweight
+    assert not built["Lazy, literal"].reweight
+    assert built["TrainByWeights"].priors is None
     assert all((learner.n_classes, learner.estimator, learner.rng) == (K, net, 7) for learner in built.values())
     assert type(built["CT-RS/FTH"].tracker) is FollowTheHistory
     assert type(built["CT-RS/FLH-FTL"].tracker) is FLHFTL
@@ -115,7 +142,9 @@ def test_a_learner_is_given_the_true_path_the_network_and_the_seed(monkeypatch):
     assert (network.hidden_layer_sizes, network.random_state) == ((100, 100, 20), 4)
     labels = np.concatenate([batch.y for batch in rounds])
     assert found.error == pytest.approx(100 * (labels != 1).mean())
-    assert found[4:] == (None, None, None)
+    last = np.concatenate([batch.y for batch in rounds[-2:]])  # a quarter of eight rounds
+    assert found.end_error == pytest.approx(100 * (last != 1).mean())
+    assert found._replace(end_error=None)[4:] == (None,) * 6
 
 
 @pytest.mark.parametrize("method", learning.LEARNERS)
@@ -124,9 +153,33 @@ def test_the_same_cell_gives_the_same_bits_and_only_a_tracked_mix_has_an_mse(met
     learning._stream.cache_clear()
     learning.run(cell("CT", seed=1, n_rounds=2))
     assert learning.run(cell(method, n_rounds=4))._replace(seconds=first.seconds) == first
-    tracked = method.startswith("CT-RS")
+    tracked = method not in ("CT", "w-ERM")
     assert ((first.mse is not None), (first.mse_true is not None)) == (tracked, tracked)
     assert first.seconds > 0
+    assert first.steps > 0
+    assert (first.calls is not None) == (method in (*LINEAR, "w-ERM"))
+
+
+def test_principal_components_are_those_of_samples_outside_the_stream(tiny, monkeypatch):
+    monkeypatch.setattr(learning, "N_COMPONENTS", 2)
+    target = np.random.default_rng(1).integers(0, 256, size=(50, 2, 3)).astype(np.uint8)
+    target[:, 1, 1] = 7  # what never varies there is no part of any component
+    monkeypatch.setattr(datasets, "load", lambda _: tiny._replace(target_X=target))
+    learning._stream.cache_clear()
+    batch = learning._stream("tiny", "logistic", "mon", 0, 6, 3)[0][0]
+    rows = target.reshape(50, 6).astype(np.float64) / 255
+    axes = np.linalg.svd(rows - rows.mean(axis=0))[2][:2]
+    expected = (tiny.source_X[batch.rows].reshape(6, 6) / 255 - rows.mean(axis=0)) @ axes.T
+    np.testing.assert_allclose(np.abs(batch.features), np.abs(expected), atol=1e-5)
+    assert batch.features.dtype == np.float64
+
+
+def test_shifts():
+    even, last = np.full(K, 1 / K), np.eye(K)[0]
+    gradual = [batch.q for batch in learning._stream("tiny", "mlp", "mon", 0, 6, 5)[0]]
+    assert len({tuple(q) for q in gradual}) == len(gradual)
+    sudden = [batch.q for batch in learning._stream("tiny", "mlp", "ber", 0, 6, 5)[0]]
+    assert all(np.allclose(q, even) or np.allclose(q, last) for q in sudden)
 
 
 def test_they_learn():

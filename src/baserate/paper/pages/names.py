@@ -26,11 +26,24 @@ _METRICS = {
     "error": "Error %",
     "mse": "MSE to batch labels",
     "mse_true": "MSE to true mix",
+    "end_error": "Error % in the last quarter",
     "minutes": "Minutes",
+    "steps": "Gradient steps",
+    "calls": "Trainings from scratch",
     "seconds": "Seconds",
     "bytes": "Bytes",
 }
-_DIGITS = {"error": 2, "mse": 3, "mse_true": 3, "minutes": 1, "seconds": 2, "bytes": 0}
+_DIGITS = {
+    "error": 2,
+    "end_error": 2,
+    "mse": 3,
+    "mse_true": 3,
+    "minutes": 1,
+    "seconds": 2,
+    "bytes": 0,
+    "steps": 0,
+    "calls": 1,
+}
 _AXES = {
     "holdout": "labelled samples in the holdout",
     "batch": "samples in a round",

@@ -64,6 +64,10 @@ class Result(NamedTuple):
         Size of the state at the end, where it is asked for.
     block_errors, block_mses : list of float or None
         Error and squared distance in blocks of rounds, for streams that are shown over time.
+    end_error : float or None
+        Percent, in the last quarter of the rounds: what a learner has come to.
+    steps, calls : int or None
+        Gradient steps of a learner, and how often it trained a model from scratch.
     """
 
     error: float | None
@@ -73,6 +77,9 @@ class Result(NamedTuple):
     bytes: int | None = None
     block_errors: list[float] | None = None
     block_mses: list[float] | None = None
+    end_error: float | None = None
+    steps: int | None = None
+    calls: int | None = None
 
 
 def grid(problem: Problem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any) -> Iterator[Cell]:

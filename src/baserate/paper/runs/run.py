@@ -4,7 +4,7 @@ from baserate.paper.runs import adapting, base_models, growth, learning
 from baserate.paper.runs.cells import Cell, Result
 from baserate.paper.runs.methods import NEED_FEATURES
 
-PROTOCOL = 1
+PROTOCOL = 2
 """To be raised when the same cell comes to mean another run: what was kept before is then run again."""
 
 
