@@ -78,7 +78,7 @@ def figures(part: Part) -> str:
 
 
 def claims(said: Sequence[Claim]) -> str:
-    """What the paper says, and whether it holds."""
+    """What is said about the numbers, and whether it holds."""
     items = [
         f'<li><strong class="{_CLASSES[claim.holds]}">{verdict(claim)}</strong> {_prose(claim.text)}'
         + (f' <span class="evidence">{_prose(claim.evidence)}</span></li>' if claim.evidence else "</li>")

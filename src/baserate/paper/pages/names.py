@@ -54,7 +54,7 @@ _AXES = {
 
 def is_reference(method: str) -> bool:
     """Whether a method does not adapt, or is told what nobody knows; it is never called the best."""
-    return method in ("Base", "OFC") or method.startswith("Oracle")
+    return method in ("Base", "OFC", "w-ERM") or method.startswith("Oracle")
 
 
 def in_order(methods: Iterable[str]) -> list[str]:

@@ -80,7 +80,7 @@ def _summary(run: Run, found: Summary) -> str:
     lines = [lead, *(f"<p>{_unbroken(text)}</p>" for text in (found.left_out, found.claims_sentence) if text)]
     lines += [html.counts(run, found), html.differing(found)] if found.datasets else []
     if found.claims:
-        lines += ["<h3>What the paper says</h3>", html.claims(found.claims)]
+        lines += ["<h3>Checks</h3>", html.claims(found.claims)]
     made = ", ".join(f"{name} {number}" for name, number in versions().items())
     facts = {
         "command": f"`{run.command}`",
