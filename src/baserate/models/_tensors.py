@@ -46,4 +46,5 @@ def unpacked(value: Packed) -> Any:
     for array, (device, is_parameter, is_trained) in zip(value.arrays, value.kinds, strict=True):
         tensor = torch.from_numpy(array.copy()).to(device)
         tensors.append(nn.Parameter(tensor, is_trained) if is_parameter else tensor)
-    return copy.deepcopy(value.shell, {_MEMO: tensors})
+    memo: dict[Any, Any] = {_MEMO: tensors}
+    return copy.deepcopy(value.shell, memo)

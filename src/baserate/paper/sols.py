@@ -5,7 +5,7 @@ from baserate.paper.claims import standard_error
 from baserate.paper.findings import Findings, paired
 from baserate.paper.pages.records import Claim
 from baserate.paper.runs.cells import Cell
-from baserate.paper.runs.learning import BATCH_SIZE, N_ROUNDS, NETWORK
+from baserate.paper.runs.learning import BATCH_SIZE, N_ROUNDS
 
 METHODS = ("CT", "CT-RS/FTH", "CT-RS/FLH-FTL", "w-ERM")
 STREAM = (
@@ -19,10 +19,10 @@ NOTE = (
 )
 
 
-def cells(dataset: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[Cell]:
+def cells(dataset: str, model: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[Cell]:
     """Every learner on the same streams."""
     return [
-        Cell(dataset, NETWORK, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        Cell(dataset, model, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
         for seed in range(seeds)
         for method in methods
     ]
@@ -50,7 +50,7 @@ def order(findings: Findings, dataset: str) -> list[Claim]:
     return [Claim(name, text, bool(holds) if separated or not holds else None, "; ".join(parts))]
 
 
-def artefact(name: str, dataset: str, title: str, where: str, *, most_seeds: int, note: str = NOTE) -> Artefact:
+def artefact(name: str, dataset: str, model: str, title: str, where: str, *, most_seeds: int, note: str) -> Artefact:
     """The table of a data set."""
     return Artefact(
         name,
@@ -59,7 +59,7 @@ def artefact(name: str, dataset: str, title: str, where: str, *, most_seeds: int
         "table",
         ("error", "mse", "mse_true"),
         ("dataset", "shift"),
-        lambda seeds: cells(dataset, min(seeds, most_seeds)),
+        lambda seeds: cells(dataset, model, min(seeds, most_seeds)),
         claims=lambda findings: order(findings, dataset),
-        note=note,
+        note=f"{NOTE} {note}",
     )

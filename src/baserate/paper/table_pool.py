@@ -6,7 +6,7 @@ from baserate.paper.claims import standard_error
 from baserate.paper.findings import Findings, paired
 from baserate.paper.pages.records import Claim
 from baserate.paper.runs.cells import Cell
-from baserate.paper.runs.learning import POOL
+from baserate.paper.runs.learning import NETWORK, POOL
 
 METHODS = ("CT-RS", "CT-RS, 25 % pool")
 MOST_SEEDS = 10
@@ -14,7 +14,7 @@ MOST_SEEDS = 10
 
 def cells(seeds: int) -> list[Cell]:
     """The same learner, with all samples and with a quarter of them."""
-    return sols.cells("mnist", min(seeds, MOST_SEEDS), METHODS)
+    return sols.cells("mnist", NETWORK, min(seeds, MOST_SEEDS), METHODS)
 
 
 def claims(findings: Findings) -> list[Claim]:

@@ -21,7 +21,7 @@ def tiny(monkeypatch):
     images[np.arange(len(y)), 0, y] += 195
     X = images.astype(np.uint8)
     data = Dataset(X, y, X, y, ("a", "b", "c"), "made up")
-    monkeypatch.setattr(learning, "N_COMPONENTS", 3)
+    monkeypatch.setattr(learning, "N_COMPONENTS", {"logistic": 3, "pca-mlp": 2})
     monkeypatch.setattr(datasets, "load", lambda name: {"tiny": data}[name])
     learning._stream.cache_clear()
     yield data
@@ -161,7 +161,7 @@ def test_the_same_cell_gives_the_same_bits_and_only_a_tracked_mix_has_an_mse(met
 
 
 def test_principal_components_are_those_of_samples_outside_the_stream(tiny, monkeypatch):
-    monkeypatch.setattr(learning, "N_COMPONENTS", 2)
+    monkeypatch.setattr(learning, "N_COMPONENTS", {"logistic": 2, "pca-mlp": 2})
     target = np.random.default_rng(1).integers(0, 256, size=(50, 2, 3)).astype(np.uint8)
     target[:, 1, 1] = 7  # what never varies there is no part of any component
     monkeypatch.setattr(datasets, "load", lambda _: tiny._replace(target_X=target))
@@ -172,6 +172,13 @@ def test_principal_components_are_those_of_samples_outside_the_stream(tiny, monk
     expected = (tiny.source_X[batch.rows].reshape(6, 6) / 255 - rows.mean(axis=0)) @ axes.T
     np.testing.assert_allclose(np.abs(batch.features), np.abs(expected), atol=1e-5)
     assert batch.features.dtype == np.float64
+    learning._stream.cache_clear()
+    scaled = learning._stream("tiny", "pca-mlp", "mon", 0, 6, 3)[0][0]
+    variances = np.var(rows @ axes.T, axis=0, ddof=1)
+    np.testing.assert_allclose(
+        np.abs(scaled.features), np.abs(expected) / np.sqrt(variances.mean()), rtol=1e-4, atol=1e-5
+    )
+    assert scaled.features.dtype == np.float32
 
 
 def test_shifts():

@@ -22,9 +22,9 @@ from baserate.protocols import Batch, FloatArray, Learner
 from baserate.shifts import Bernoulli, Monotone, sample_stream
 from baserate.trackers import FLHFTL, FollowTheHistory
 
-NETWORK, LINEAR = "mlp", "logistic"
+NETWORK, NETWORK_ON_COMPONENTS, LINEAR = "mlp", "pca-mlp", "logistic"
 HIDDEN = (100, 100, 20)
-N_COMPONENTS = 40
+N_COMPONENTS = {NETWORK_ON_COMPONENTS: 100, LINEAR: 40}
 N_ROUNDS, BATCH_SIZE = 200, 50
 POOL = N_ROUNDS * BATCH_SIZE // 4
 
@@ -55,7 +55,7 @@ def run(cell: Cell) -> Result:
     stream, k = _stream(cell.dataset, cell.model, cell.shift, cell.seed, cell.batch_size, cell.n_rounds)
     path = np.array([batch.q for batch in stream])
     with threadpool_limits(1):  # the same bits on any machine, and no waiting for threads over small matrices
-        model = mlp(HIDDEN, epochs=1, rng=cell.seed) if cell.model == NETWORK else LogisticRegression(max_iter=1000)
+        model = LogisticRegression(max_iter=1000) if cell.model == LINEAR else mlp(HIDDEN, epochs=1, rng=cell.seed)
         found = evaluate(LEARNERS[cell.method](k, model, path, cell.seed), stream)
     tracked = cell.method not in ("CT", "w-ERM")
     end = slice(-(len(stream) // 4), None)
@@ -84,18 +84,22 @@ def _stream(dataset: str, model: str, shift: str, seed: int, batch_size: int, n_
             _SHIFTS[shift](),
             n_rounds=n_rounds,
             batch_size=batch_size,
-            features=_rows(data.source_X) if model == NETWORK else _components(data),
+            features=_rows(data.source_X) if model == NETWORK else _components(data, model),
             exhaust=True,
             rng=rng,
         )
         return list(stream), k
 
 
-def _components(data: Dataset) -> NDArray[Any]:
+def _components(data: Dataset, model: str) -> NDArray[Any]:
     """Principal components, found in samples that are no part of the stream: small enough to train on every round."""
     with threadpool_limits(1):
-        found = PCA(N_COMPONENTS, svd_solver="covariance_eigh").fit(_rows(data.target_X))
-        return np.asarray(found.transform(_rows(data.source_X)), dtype=np.float64)
+        found = PCA(N_COMPONENTS[model], svd_solver="covariance_eigh").fit(_rows(data.target_X))
+        parts = np.asarray(found.transform(_rows(data.source_X)), dtype=np.float64)
+    if model == LINEAR:
+        return parts
+    scale = float(np.sqrt(found.explained_variance_.mean()))
+    return np.asarray(parts / scale, dtype=np.float32)  # of the size that a network likes
 
 
 def _rows(X: NDArray[Any]) -> NDArray[Any]:

@@ -147,8 +147,9 @@ TABLE = (SYNTHETIC, MNIST, CIFAR10, EUROSAT, FASHION, ARXIV)
 """The columns of the paper's tables, in their order."""
 
 CIFAR10_ONLINE = CIFAR10._replace(
-    model="mlp",
-    differs="The network that learns along the stream is an MLP on pixels, not a ResNet18: its error is far higher.",
+    model="pca-mlp",
+    differs="The network that learns along the stream is an MLP on 100 principal components of the pixels, not a "
+    "ResNet18 that was trained before: its error is far higher.",
 )
 ALL = (*TABLE, FOREST, CIFAR10_SMALL, CIFAR10_ONLINE, SHL)
 
