@@ -13,8 +13,8 @@ import baserate
 FROZEN = {
     "baserate": {"Bank", "RegressAndReweight", "evaluate", "load", "save"},
     "baserate.trackers": {
-        "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LowSwitching",
-        "OnlineGradientDescent",
+        "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LikelihoodMixture",
+        "LowSwitching", "OnlineGradientDescent",
     },
     "baserate.marginals": {"BBSE", "MLLS", "RLLS"},
     "baserate.calibrators": {"AutoCalibrator", "BCTS", "TemperatureScaling", "VectorScaling"},

@@ -6,6 +6,7 @@ from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_fixed_window import FollowTheFixedWindow
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.trackers.last_sighting import LastSighting
+from baserate.trackers.likelihood_mixture import LikelihoodMixture
 from baserate.trackers.low_switching import LowSwitching
 from baserate.trackers.online_gradient_descent import OnlineGradientDescent
 
@@ -16,6 +17,7 @@ __all__ = [
     "FollowTheFixedWindow",
     "FollowTheHistory",
     "LastSighting",
+    "LikelihoodMixture",
     "LowSwitching",
     "OnlineGradientDescent",
 ]

@@ -8,9 +8,11 @@ import numpy as np
 from baserate.compiled import compiled
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
-LONGEST = 20  # the longest finite memory is 2^20 rounds
+LONGEST = (
+    21  # the longest finite memory is 2^21 rounds; then there are 24 experts, which processors like better than 23
+)
 EXPERTS = LONGEST + 3
-"""The birth value, memories of 1, 2, 4, ..., 2^20 rounds, and everything ever seen."""
+"""The birth value, memories of 1, 2, 4, ..., 2^21 rounds, and everything ever seen."""
 SHARES = np.array([0.2, 0.02, 0.0])
 """How often the best expert may change, as rates per round; zero stands for 1 / t."""
 
@@ -19,7 +21,7 @@ SHARES = np.array([0.2, 0.02, 0.0])
 KEPT = np.concatenate([np.zeros(1), 1.0 - 0.5 ** np.arange(LONGEST + 1), np.ones(1)])
 
 _FLOOR = 1e-6  # a class that the birth value rules out may come all the same
-_BLOCK = 8  # likelihoods multiplied between logarithms; each is at least about 1e-18 of the largest
+_BLOCK = 8  # likelihoods multiplied between logarithms; each is between about 1e-20 and 1 / (least source prior)
 
 
 @compiled
@@ -102,31 +104,26 @@ def _share(weights: FloatArray, trust: FloatArray, t: int) -> None:
 
 @compiled
 def _likelihoods(
-    mixes: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray, dots: FloatArray
+    mixes: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray, each: FloatArray
 ) -> FloatArray:
-    """(m,) log-likelihood of a batch under each expert, up to a constant.
-
-    Row i of `dots`, if it has rows, becomes each expert's likelihood of sample i as a part of the best one's.
-    """
+    """(m,) log-likelihood of a batch under each expert; row i of `each`, if it has rows, becomes that of sample i."""
     k, m = mixes.shape
-    logs, product, likely = np.zeros(m), np.ones(m), np.empty(m)
+    logs, product, likely, inverse = np.zeros(m), np.ones(m), np.empty(m), 1.0 / source_prior
     for i in range(len(proba)):
         label = labels[i] if len(labels) > 0 else UNLABELLED
         if label == UNLABELLED:
             likely[:] = 0.0
             for c in range(k):
-                row = proba[i, c] / source_prior[c]
+                row = proba[i, c] * inverse[c]
                 for e in range(m):
                     likely[e] += row * mixes[c, e]
         else:
             for e in range(m):
                 likely[e] = mixes[label, e]
-        best = 1.0 / likely.max()
         for e in range(m):
-            likely[e] *= best
             product[e] *= likely[e]
-        if len(dots) > 0:
-            dots[i] = likely
+        if len(each) > 0:
+            each[i] = np.log(likely)
         if i % _BLOCK == _BLOCK - 1 or i == len(proba) - 1:
             for e in range(m):
                 logs[e] += np.log(product[e])
@@ -135,25 +132,26 @@ def _likelihoods(
 
 
 @compiled
-def _posterior(mix: FloatArray, proba: FloatArray, source_prior: FloatArray, out: FloatArray) -> None:
-    """What one sample is, under a class mix."""
+def _posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
+    """What one sample is, where `ratio` is the class mix over the source's."""
     total = 0.0
-    for c in range(len(mix)):
-        out[c] = mix[c] * proba[c] / source_prior[c]
+    for c in range(len(ratio)):
+        out[c] = ratio[c] * proba[c]
         total += out[c]
-    for c in range(len(mix)):
-        out[c] /= total
+    total = 1.0 / total
+    for c in range(len(ratio)):
+        out[c] *= total
 
 
 @compiled
-def _soft_counts(mix: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray) -> FloatArray:
-    """(k,) how many samples of each class a batch has, under a class mix."""
-    k = len(mix)
+def _soft_counts(ratio: FloatArray, proba: FloatArray, labels: IntArray) -> FloatArray:
+    """(k,) how many samples of each class a batch has, where `ratio` is the class mix over the source's."""
+    k = len(ratio)
     found, one = np.zeros(k), np.empty(k)
     for i in range(len(proba)):
         label = labels[i] if len(labels) > 0 else UNLABELLED
         if label == UNLABELLED:
-            _posterior(mix, proba[i], source_prior, one)
+            _posterior(ratio, proba[i], one)
             for c in range(k):
                 found[c] += one[c]
         else:
@@ -208,7 +206,7 @@ def take_in(
         _judge(weights[row], trust[row], _likelihoods(mixes, batch, source_prior, known, none))
         # The experts that foresaw the batch know best what its samples are.
         _mean(mixes, _played(weights[row], trust[row]), together)
-        _remember(counts[row], _soft_counts(together, batch, source_prior, known))
+        _remember(counts[row], _soft_counts(together / source_prior, batch, known))
         seen[row] += 1
         _share(weights[row], trust[row], seen[row])
 
@@ -253,17 +251,18 @@ def predict_left_out(
     """
     n, k = proba.shape
     m, unknown = counts.shape[1], np.empty(0, dtype=np.int64)
-    mixes, dots, together = _mixes(birth, counts), np.empty((n, m)), np.empty(k)
-    logs = _likelihoods(mixes, proba, source_prior, unknown, dots)
+    mixes, each, together = _mixes(birth, counts), np.empty((n, m)), np.empty(k)
+    logs = _likelihoods(mixes, proba, source_prior, unknown, each)
     _mean(mixes, _played(weights, trust), together)
-    found = _soft_counts(together, proba, source_prior, unknown)
+    ratio = together / source_prior
+    found = _soft_counts(ratio, proba, unknown)
     out, one = np.empty((n, k)), np.empty(k)
     for i in range(n):
-        _posterior(together, proba[i], source_prior, one)
+        _posterior(ratio, proba[i], one)
         for c in range(k):
             one[c] = max(found[c] - one[c], 0.0)
         then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
-        _judge(then_weights, then_trust, logs - np.log(dots[i]))
+        _judge(then_weights, then_trust, logs - each[i])
         _remember(then_counts, one)
         _share(then_weights, then_trust, seen + 1)
         _mean(_mixes(birth, then_counts), _played(then_weights, then_trust), out[i])
