@@ -23,6 +23,29 @@ class Fixed:
         return self.predict_proba(X).argmax(axis=1)
 
 
+class Knowing(Fixed):
+    """Knows the label of every sample by the sample's number."""
+
+    def __init__(self, labels):
+        super().__init__()
+        self.labels = labels
+
+    def predict(self, X):
+        return self.labels[X[:, 0].astype(int)]
+
+
+class Hopeless(Fixed):
+    """Right about nothing once it has been trained in a second round; a fresh one is right about everything."""
+
+    def __init__(self, labels, per_round):
+        super().__init__()
+        self.labels, self.per_round = labels, per_round
+
+    def predict(self, X):
+        right = self.labels[X[:, 0].astype(int)]
+        return right if len(self.batches) <= self.per_round else np.zeros_like(right)
+
+
 class Mute(Fixed):
     """Has probabilities, and no labels."""
 

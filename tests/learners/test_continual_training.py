@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from stub_models import Fixed, Interrupted, Mute, Scripted, Tired, rounds
+from stub_models import Fixed, Hopeless, Interrupted, Knowing, Mute, Scripted, Tired, rounds
 
 from baserate import evaluate
 from baserate.learners import ContinualTraining, ContinualTrainingResampled
@@ -26,7 +26,7 @@ NUMBERED = np.arange(1000.0)[:, np.newaxis]
 
 
 def _batches(cls, **params):
-    learner = cls(K, Fixed(), batch_size=50, patience=30, epoch_steps=None, rng=0, **params)
+    learner = cls(K, Knowing(Y), batch_size=50, patience=30, epoch_steps=None, rng=0, **params)
     learner.update(NUMBERED, Y)
     assert learner.gradient_steps_ == len(learner.model_.batches) == 30 * 16  # of 800 samples
     return learner, [np.concatenate(part) for part in zip(*learner.model_.batches, strict=True)]
@@ -124,7 +124,7 @@ def test_training_stops_when_the_best_of_the_last_three_is_the_oldest(accuracies
         ([5, 6, 7, 6, 6, 9, 9], 3, 100, 5),  # of 7, 6, 6 the oldest is the best
         ([5, 6, 7, 6, 6, 9, 9], 2, 100, 4),
         ([5, 6, 7, 6, 8, 9, 9], 3, 4, 4),
-        ([5, 6, 7, 8, 9, 9, 9], 3, 100, 7),
+        ([5, 6, 7, 8, 9, 9, 9, 9], 3, 100, 7),
         ([5, 6, 7, 8, 9, 9, 9], 1, 100, 1),
     ],
 )
@@ -211,11 +211,31 @@ def test_later_rounds_do_not_reach_back(cls):
 
 @pytest.mark.parametrize("cls", BOTH)
 def test_training_goes_on_from_the_model_of_the_round_before(cls):
-    learner = cls(K, Fixed(), batch_size=2, patience=1, epoch_steps=None, rng=0)
+    learner = cls(K, Knowing(Y), batch_size=2, patience=1, epoch_steps=None, rng=0)
     for t in range(3):
         learner.update(NUMBERED[:20], Y[:20])
         assert len(learner.model_.batches) == learner.gradient_steps_ == sum([10, 16, 24][: t + 1])
     assert learner.estimator.batches == []
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_a_model_that_has_come_to_nothing_gives_way_to_a_fresh_one(cls):
+    learner = cls(K, Hopeless(Y, per_round=10), patience=1, rng=0)
+    learner.update(NUMBERED[:200], Y[:200])
+    assert learner.gradient_steps_ == len(learner.model_.batches) == 10
+    learner.update(NUMBERED[200:400], Y[200:400])
+    assert learner.gradient_steps_ == 30  # trained on, found to be no better than a guess, and trained anew
+    assert len(learner.model_.batches) == 10
+    assert {int(x) for X, _ in learner.model_.batches for x in X[:, 0]} & set(range(200))  # on all samples so far
+    # One that is no better either does not take its place.
+    learner = cls(K, Fixed(), patience=1, rng=0)
+    for t in (1, 2):
+        learner.update(NUMBERED[:200], Y[:200])
+        assert (learner.gradient_steps_, len(learner.model_.batches)) == (20 * t, 10 * t)
+    # Where there is only one class, one label for all is all there is to know.
+    learner = cls(K, Fixed((1.0, 0.0, 0.0)), patience=1, rng=0)
+    learner.update(NUMBERED[:200], np.zeros(200, dtype=int))
+    assert learner.gradient_steps_ == 10
 
 
 @pytest.mark.parametrize("cls", BOTH)

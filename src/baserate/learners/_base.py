@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baserate.learners._epochs import check_epochs, train_in_epochs
+from baserate.learners._epochs import best_guess, check_epochs, train_in_epochs, validation_accuracy
 from baserate.learners._estimators import fresh
 from baserate.learners._pool import Pool, check_max_pool
 from baserate.protocols import FloatArray, IntArray
@@ -113,11 +113,22 @@ class BaseLearner(Beginning):
         )
 
     def _go_on(self, weights: FloatArray) -> None:
-        """Train the model of the round before on."""
+        """Train the model of the round before on; if it has come to nothing, a fresh one may take its place."""
         rng = self._generator()
         model = fresh(self.estimator, rng) if self.model_ is None else copy.deepcopy(self.model_)
         self.gradient_steps_ += self._train_on(model, weights, rng)
+        if self._came_to_nothing(model, weights):
+            # Steps that are too long for the first few samples can leave a net that never learns anything again.
+            other = fresh(self.estimator, rng)
+            self.gradient_steps_ += self._train_on(other, weights, rng)
+            if validation_accuracy(other, self._pool, weights) > validation_accuracy(model, self._pool, weights):
+                model = other
         self.model_ = model
+
+    def _came_to_nothing(self, model: Any, weights: FloatArray) -> bool:
+        """Whether a model is no better than one label for all validation samples, of which there are at least two."""
+        guess = best_guess(self._pool, weights) if self._pool.held.any() else 1.0
+        return guess < 1.0 and validation_accuracy(model, self._pool, weights) <= guess
 
     def _predict(self, X: NDArray[Any]) -> FloatArray:
         raise NotImplementedError

@@ -49,7 +49,7 @@ def train_in_epochs(
     epoch_steps : int, optional
         Mini-batches in an epoch. Default: as many as it takes to hand out as many samples as there are, ten at least.
     """
-    train, held = np.flatnonzero(~pool.held), np.flatnonzero(pool.held)
+    train = np.flatnonzero(~pool.held)
     accuracies: list[float] = []
     per_epoch = epoch_steps or max(-(-len(train) // batch_size), _LEAST)
     steps = 0
@@ -58,14 +58,26 @@ def train_in_epochs(
             for rows in batches(train, weights, min(batch_size, len(train)), per_epoch, rng):
                 model.partial_fit(pool.X[rows], pool.y[rows], classes=np.arange(n_classes))
                 steps += 1
-        if len(held) == 0:
+        if len(train) == len(pool.y):
             if epoch == patience:
                 break
             continue
-        accuracies.append(float(np.average(model.predict(pool.X[held]) == pool.y[held], weights=weights[held])))
+        accuracies.append(validation_accuracy(model, pool, weights))
         if stopped_rising(accuracies, patience):
             break
     return steps
+
+
+def validation_accuracy(model: Any, pool: Pool, weights: FloatArray) -> float:
+    """The weighted share of the validation samples that a model has right."""
+    held = pool.held
+    return float(np.average(model.predict(pool.X[held]) == pool.y[held], weights=weights[held]))
+
+
+def best_guess(pool: Pool, weights: FloatArray) -> float:
+    """The weighted share of the validation samples that one and the same label for all has right, at best."""
+    of_class = np.bincount(pool.y[pool.held], weights[pool.held])
+    return float(of_class.max() / of_class.sum())
 
 
 def batches(

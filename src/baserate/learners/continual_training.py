@@ -15,7 +15,9 @@ class ContinualTraining(BaseLearner):
     """Trains one model on, over all samples so far, after every round; knows nothing of class mixes.
 
     One sample of five is kept for validation; mini-batches drawn from the others are trained on, epoch by epoch, until
-    the validation accuracy stops rising. A round is as many epochs as it takes, `patience` at least.
+    the validation accuracy stops rising. A round is as many epochs as it takes, `patience` at least. A model that is
+    no better than one label for all is trained anew from scratch, in case that it was wrecked; the better of the two
+    stays.
 
     Parameters
     ----------

@@ -18,7 +18,8 @@ class ContinualTrainingResampled(TrackingLearner):
 
     `TrainByWeights` without a training from scratch in every round: the model is trained for a uniform class mix, which
     does not move, so that each round goes on from the one before; its probabilities are then multiplied by the class
-    mix that is expected over the uniform one.
+    mix that is expected over the uniform one. A model that is no better than one label for all is trained anew
+    from scratch, in case that it was wrecked; the better of the two stays.
 
     Parameters
     ----------
