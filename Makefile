@@ -36,9 +36,10 @@ format: $(VENV)/check.stamp
 test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
+NEED_TORCH = --ignore src/baserate/models/torch_classifier.py --deselect docs/learners.md::learners.md
 ## test-lowest           the tests against the lowest allowed versions of the dependencies
 test-lowest: .venv-lowest/test.stamp
-	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors  # torch is not there
+	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_TORCH)  # torch is not there
 
 ## test-data             fetch every data set that can be had, and look at it (slow; needs a network)
 test-data: $(VENV)/test.stamp
