@@ -126,7 +126,7 @@ class BaseLearner(Beginning):
         self.model_ = model
 
     def _came_to_nothing(self, model: Any, weights: FloatArray) -> bool:
-        """Whether a model is no better than one label for all validation samples, of which there are at least two."""
+        """Whether a model is no better than one label for all validation samples, if they are of several classes."""
         guess = best_guess(self._pool, weights) if self._pool.held.any() else 1.0
         return guess < 1.0 and validation_accuracy(model, self._pool, weights) <= guess
 

@@ -15,7 +15,8 @@ STREAM = (
 NOTE = (
     f"{STREAM} CT and CT-RS look at the validation samples after every gradient step, as the text says, and stop when "
     "the best of the last three accuracies is the oldest; weighted ERM starts anew in every round, and trains in "
-    "epochs until the best of the last ten is. FLH-FTL is the published variant (windows)."
+    "epochs until the best of the last ten is. Both rules were chosen among several after seeing results: what depends "
+    "on them is in docs/reproduce.md. FLH-FTL is the published variant (windows)."
 )
 
 
