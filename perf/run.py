@@ -15,6 +15,7 @@ from pathlib import Path
 import estimators
 import layers
 import measurements
+import mixture
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -48,6 +49,9 @@ def plan(full):
         ("FLHFTL by window, T = 10,000", lambda: measurements.window_flhftl(10_000, repeats=3)),
         ("long runs", measurements.long_runs),
         ("step", measurements.steps),
+        ("LikelihoodMixture, 10^6 rounds", mixture.long_run),
+        ("LikelihoodMixture, 1,000 classes", mixture.many_classes),
+        ("LikelihoodMixture, T = 10,000", mixture.whole_run),
         ("predict_proba", measurements.predict_many),
         ("Bank.step", measurements.bank),
         ("MLLS", estimators.mlls),

@@ -1,7 +1,6 @@
 """Many keyed streams at once, as a struct of arrays."""
 
 import copy
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self, cast
 
@@ -10,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.compiled import compiled
-from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray
+from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray, Key
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
 from baserate.trackers import FollowTheHistory
-from baserate.validation import check_fitted, check_integer, check_labels, check_vector
+from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_vector
 
-Key = str | int
 Keys = Sequence[Key] | NDArray[Any]
 
 
@@ -232,18 +230,7 @@ class Bank(Component):
 
     def _check_keys(self, keys: Keys) -> list[Key]:
         """Keys as Python text or whole numbers, all of one kind, and of the kind this bank holds."""
-        values = list(keys) if isinstance(keys, list | tuple) else np.asarray(keys).tolist()
-        if not isinstance(values, list):
-            raise TypeError(f"keys is {keys!r}; give one key per row.")
-        kinds = set(map(type, values))
-        if kinds - {str, int}:
-            values = [value.item() if isinstance(value, np.generic) else value for value in values]
-            kinds = set(map(type, values))
-        kinds |= {type(key) for key in itertools.islice(self._row, 1)}
-        if kinds - {str, int} or len(kinds) > 1:
-            names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(f"keys holds {names}; keys are all text or all whole numbers, none missing.")
-        return values
+        return check_keys(keys, held=self._row)
 
     def get_state(self) -> dict[str, Any]:
         used = len(self._row)

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Key = str | int
+"""Names a stream, or a sample."""
 
 UNLABELLED = -1
 """In an array of labels, a sample whose label is not known (scikit-learn's convention)."""
@@ -98,10 +100,32 @@ class BindableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class ExcusingTracker(Tracker, Protocol):
+    """A tracker that takes a mix for the source's if it differs by no more than the holdout may be wrong."""
+
+    def excuse(self, slack: FloatArray) -> None: ...
+
+
+@runtime_checkable
 class RestartableTracker(Tracker, Protocol):
     """A tracker that can start anew from a given vector."""
 
     def restart(self, birth: ArrayLike) -> None: ...
+
+
+@runtime_checkable
+class LeaveOneOutTracker(Tracker, Protocol):
+    """A tracker that can use a batch before it is predicted, for each sample without that sample."""
+
+    def predict_left_out(self, evidence: Evidence) -> FloatArray: ...
+
+
+@runtime_checkable
+class CorrectableTracker(Tracker, Protocol):
+    """A tracker that can count a sample by its label when it has counted it by its probabilities before."""
+
+    def note(self, evidence: Evidence) -> Any: ...
+    def correct(self, note: Any, proba: ArrayLike, labels: ArrayLike) -> None: ...
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ Each function returns what it was given in the form the library works with, or r
 names the argument, says what is wrong with it and what to do. None of them changes what it was given.
 """
 
+import itertools
 import sys
 import warnings
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 
 from baserate.compiled import compiled
-from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key
 from baserate.simplex import normalise
 
 SUM_TOLERANCE = 1e-3
@@ -282,6 +283,16 @@ def check_path(path: ArrayLike, n_classes: int | None = None, name: str = "path"
     return array
 
 
+def check_starts(starts: ArrayLike, n_samples: int, name: str = "evidence.starts") -> IntArray:
+    """Check where batches start among rows: whole numbers that rise from 0 to the number of rows."""
+    array = np.asarray(starts)
+    if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} is {starts!r}; give a row number for each batch, and the number of rows at the end.")
+    if array[0] != 0 or array[-1] != n_samples or (np.diff(array.astype(np.int64)) < 0).any():
+        raise ValueError(f"{name} does not rise from 0 to {n_samples}, the number of rows.")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
 def check_integer(value: object, name: str, minimum: int) -> int:
     """Check a whole number of at least `minimum`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
@@ -335,6 +346,23 @@ def check_has_methods(value: object, name: str, protocol: type, methods: str) ->
     if isinstance(value, type) or not isinstance(value, protocol):
         kind = f"the class {value.__name__}, not an instance" if isinstance(value, type) else repr(value)
         raise TypeError(f"{name} is {kind}; expected an object with {methods}.")
+
+
+def check_keys(keys: Any, name: str = "keys", held: Iterable[Key] = ()) -> list[Key]:
+    """Check names of streams or samples: all text or all whole numbers, of the kind of those that are held already."""
+    values = list(keys) if isinstance(keys, list | tuple) else np.asarray(keys).tolist()
+    one = name.removesuffix("s")
+    if not isinstance(values, list):
+        raise TypeError(f"{name} is {keys!r}; give one {one} per row.")
+    kinds = set(map(type, values))
+    if kinds - {str, int}:
+        values = [value.item() if isinstance(value, np.generic) else value for value in values]
+        kinds = set(map(type, values))
+    kinds |= {type(key) for key in itertools.islice(held, 1)}
+    if kinds - {str, int} or len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"{name} holds {names}; {name} are all text or all whole numbers, none missing.")
+    return values
 
 
 def check_fitted(estimator: object, attribute: str) -> None:

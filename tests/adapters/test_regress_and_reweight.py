@@ -10,7 +10,7 @@ from baserate.adapters import Base, RegressAndReweight
 from baserate.marginals import BBSE
 from baserate.protocols import Evidence
 from baserate.state import Component, dumps, loads
-from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
+from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting, LikelihoodMixture
 
 Uncalibrated = functools.partial(RegressAndReweight, calibrator=None)  # so that what comes out can be computed by hand
 RNG = np.random.default_rng(0)
@@ -83,9 +83,9 @@ def test_the_tracker_passed_in_is_not_moved():
     assert dumps(tracker) == before
 
 
-def test_the_default_tracker_is_flhftl_born_at_the_source_prior():
+def test_the_default_tracker_is_the_likelihood_mixture_born_at_the_source_prior():
     adapter = Uncalibrated().fit(*HOLDOUT)
-    assert isinstance(adapter.tracker_, FLHFTL)
+    assert isinstance(adapter.tracker_, LikelihoodMixture)
     np.testing.assert_array_equal(adapter.tracker_.predict(), adapter.source_prior_)
 
 

@@ -6,7 +6,7 @@ import baserate.adapters
 import baserate.trackers
 from baserate import bench
 from baserate.adapters import UOGD, Base, RegressAndReweight
-from baserate.bench.demo import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, describe, rivals
+from baserate.bench.demo import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, describe, every_tracker, rivals
 from baserate.evaluation import evaluate
 from baserate.shifts import Square, sample_stream
 from baserate.trackers import FLHFTL, LastSighting
@@ -93,7 +93,7 @@ def test_an_exported_tracker_is_found(monkeypatch):
 
     monkeypatch.setattr(baserate.trackers, "Wrapper", Wrapper, raising=False)
     monkeypatch.setattr(baserate.trackers, "__all__", [*baserate.trackers.__all__, "Wrapper"])
-    found = bench.trackers(10)
+    found = every_tracker(10)
     assert found["Wrapper"].tracker.predict().shape == (10,)
     assert {type(tracker).__name__ for tracker in found.values()} == set(baserate.trackers.__all__)
     assert len(found["FLH-FTL"].predict()) == 10
@@ -141,7 +141,7 @@ def test_one_adaptive_method_is_best_on_each_shift(demo):
 def test_every_method_is_there(problem):
     exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
     assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
-    assert set(rivals(problem)) == exported | set(bench.trackers(10))
+    assert set(rivals(problem)) == exported | set(every_tracker(10))
     assert rivals(problem)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
 
 

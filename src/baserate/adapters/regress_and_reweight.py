@@ -1,6 +1,7 @@
 """RegressAndReweight: track the class mix, re-weight every prediction to it (Algorithm 1 of the paper)."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,13 +10,20 @@ from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
+from baserate.adapters._slack import slack
+from baserate.adapters._waiting import Waiting
 from baserate.marginals import BBSE
 from baserate.protocols import (
+    UNLABELLED,
     BindableTracker,
     Calibrator,
+    CorrectableTracker,
     Evidence,
+    ExcusingTracker,
     FloatArray,
     IntArray,
+    Key,
+    LeaveOneOutTracker,
     MarginalEstimator,
     RestartableTracker,
     Step,
@@ -23,8 +31,8 @@ from baserate.protocols import (
 )
 from baserate.simplex import log_ratio, project, reweight
 from baserate.state import check_array
-from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
-from baserate.validation import check_fitted, check_has_methods, check_limits, check_prior
+from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, LikelihoodMixture
+from baserate.validation import check_fitted, check_has_methods, check_labels, check_limits, check_prior
 
 
 class RegressAndReweight(ReweightingAdapter):
@@ -37,7 +45,8 @@ class RegressAndReweight(ReweightingAdapter):
     Parameters
     ----------
     tracker : Tracker, optional
-        Follows the class mix. Default: `FLHFTL` for the holdout's number of classes. It is cloned, never moved itself.
+        Follows the class mix. Default: `LikelihoodMixture` for the holdout's number of classes. It is cloned, never
+        moved itself.
     marginals : MarginalEstimator, optional
         Turns a batch into a sighting. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
@@ -45,8 +54,8 @@ class RegressAndReweight(ReweightingAdapter):
         chooses on the holdout, and leaves probabilities alone that are honest; ``None`` is for those that are known to
         be. Without a labelled holdout there is nothing to calibrate on: ``"auto"`` then warns, and is none.
     transductive : bool
-        Use the batch itself, without labels, before predicting it. ``False`` (default) is the paper's strict protocol:
-        round t is predicted from rounds before t.
+        Use the batch itself, without labels, before predicting it; with `LikelihoodMixture`, for each sample without
+        that sample. ``False`` (default) is the paper's strict protocol: round t is predicted from rounds before t.
     floor : float, optional
         Project the tracked mix onto the class mixes that give every class at least `floor`: the clipped domain D of
         the paper's cross-entropy lemma, on the simplex. Default: the whole simplex, as in the paper's experiments.
@@ -57,6 +66,8 @@ class RegressAndReweight(ReweightingAdapter):
     enabled : bool
         ``False`` is shadow mode: track, but return the model's own probabilities. May be set at any time; the other
         parameters take effect with the next `fit`.
+    max_waiting : int
+        How many samples may wait for their labels, of those that came with ids; the oldest is given up first.
 
     Attributes
     ----------
@@ -66,6 +77,10 @@ class RegressAndReweight(ReweightingAdapter):
         The class mix the model's probabilities assume.
     tracker_, marginals_, calibrator_
         The fitted parts.
+    waiting_ : int
+        How many samples wait for their labels.
+    missed_labels_ : int
+        How many labels came for samples that did not wait: too late, or under an unknown id.
 
     Examples
     --------
@@ -97,6 +112,7 @@ class RegressAndReweight(ReweightingAdapter):
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         source_prior: ArrayLike | None = None,
         enabled: bool = True,
+        max_waiting: int = 10_000,
     ) -> None:
         self.tracker = tracker
         self.marginals = marginals
@@ -106,6 +122,7 @@ class RegressAndReweight(ReweightingAdapter):
         self.bounds = bounds
         self.source_prior = source_prior
         self.enabled = enabled
+        self.max_waiting = max_waiting
 
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
         self._learn(proba, y, tracker=None)
@@ -139,18 +156,23 @@ class RegressAndReweight(ReweightingAdapter):
                 "start with other classes, call fit."
             )
         limits = check_limits(self.bounds, self.floor, k)
+        waiting = Waiting(self.max_waiting) if tracker is None else self._waiting
         fit_marginals(marginals, source_prior, holdout.proba, holdout.labels)
         if tracker is None:
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
+        if isinstance(tracker, ExcusingTracker) and holdout.proba is not None and holdout.labels is not None:
+            sampled = self.source_prior is None
+            tracker.excuse(slack(holdout.proba, holdout.labels, source_prior, sampled=sampled))
         self._keep(holdout)
         self._bounds, self.marginals_, self.tracker_ = limits, marginals, tracker
+        self._waiting: Waiting = waiting
         self._refresh()
 
     def _new_tracker(self, n_classes: int) -> Tracker:
         if self.tracker is None:
-            return FLHFTL(n_classes)
+            return LikelihoodMixture(n_classes)
         check_has_methods(self.tracker, "tracker", Tracker, "predict, update and reset")
         tracker: Tracker = clone(self.tracker, safe=False)
         if len(tracker.predict()) != n_classes:
@@ -163,10 +185,15 @@ class RegressAndReweight(ReweightingAdapter):
     def _start(self) -> None:
         super()._start()
         self.tracker_.reset()
+        self._waiting.clear()
+        self.missed_labels_ = 0
         self._refresh()
 
     def set_prior(self, q: ArrayLike) -> None:
-        """Restart the tracking from a class mix that a person knows; the next batches move it on."""
+        """Restart the tracking from a class mix that a person knows; the next batches move it on.
+
+        Samples from before no longer wait for their labels.
+        """
         check_fitted(self, "source_prior_")
         prior = check_prior(q, len(self.source_prior_), "q")
         if not isinstance(self.tracker_, RestartableTracker):
@@ -174,6 +201,7 @@ class RegressAndReweight(ReweightingAdapter):
                 f"{type(self.tracker_).__name__} cannot start from a given prior; it has no method restart(birth)."
             )
         self.tracker_.restart(prior)
+        self._waiting.clear()
         self._refresh()
 
     def log_offsets(self) -> FloatArray:
@@ -191,35 +219,119 @@ class RegressAndReweight(ReweightingAdapter):
         Where the prior rules out every class that the model holds possible, the (calibrated) row is returned as it is.
         """
         rows = self.check_rows(proba)
-        calibrated = self.calibrate(rows)
-        return self._ahead(calibrated)._predict(calibrated) if self.enabled else rows.copy()
+        return self._foresee(self.calibrate(rows))[0] if self.enabled else rows.copy()
 
-    def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
-        """Predict a batch, then take it in; return what was used."""
+    def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
+        """Take in one round.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities. An empty batch is a round without evidence.
+        y : (n,) array of int, optional
+            Labels where they are known, -1 or NaN where not.
+        ids : sequence of str or of int, optional
+            A name for each sample, under which its label may come later: see `update_labels`.
+        """
         rows = self.check_rows(proba)
-        labels = self._check_labels(y, rows)
+        labels, names = self._check_labels(y, rows), self._check_ids(ids, len(rows))
+        self._take_in(self.calibrate(rows), labels, names)
+
+    def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
+        """Predict a batch, then take it in, as `update` does; return what was used."""
+        rows = self.check_rows(proba)
+        labels, names = self._check_labels(y, rows), self._check_ids(ids, len(rows))
         calibrated = self.calibrate(rows)
-        looked = self.transductive and labels is None
-        if looked:
-            self._advance(calibrated, None)  # the look ahead is the update
-        then = self if looked else self._ahead(calibrated)
-        predicted = then._predict(calibrated) if self.enabled else rows.copy()
-        step = Step(predicted, then._prior.copy(), self._flags())
-        if not looked:
-            self._advance(calibrated, labels)
+        foreseen, prior = self._foresee(calibrated)
+        step = Step(foreseen if self.enabled else rows.copy(), prior, self._flags())
+        self._take_in(calibrated, labels, names)
         return step
 
-    def _ahead(self, proba: FloatArray) -> Self:
-        """The adapter to predict this batch with: itself, or a copy that has seen the batch without its labels."""
-        if not self.transductive:
-            return self
-        then = copy.copy(self)
-        then.tracker_ = copy.deepcopy(self.tracker_)
-        then._observe(proba, None)
-        return then
+    def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
+        """Take in labels of samples of earlier rounds; what was guessed of those samples is taken back.
 
-    def _predict(self, proba: FloatArray) -> FloatArray:
-        return reweight(proba, self._offsets[np.newaxis], np.array([0, len(proba)]))  # Alg. 1, line 3
+        Needs a tracker that can correct itself, such as `LikelihoodMixture`, the default. It is not a round.
+
+        Parameters
+        ----------
+        ids : sequence of str or of int
+            The names that the samples had in `step` or `update`. Names that do not wait are counted in
+            `missed_labels_`.
+        y : (n,) array of int
+            Their labels; -1 or NaN: still not known.
+
+        Returns
+        -------
+        int
+            How many labels were used.
+
+        Examples
+        --------
+        >>> holdout = [[0.9, 0.1], [0.1, 0.9]] * 50
+        >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 1] * 50)
+        >>> step = adapter.step([[0.6, 0.4], [0.6, 0.4]], ids=["a", "b"])
+        >>> adapter.prior_.round(2)
+        array([0.53, 0.47])
+        >>> adapter.update_labels(["a", "b", "z"], [1, 1, 0])
+        2
+        >>> adapter.prior_.round(2), adapter.waiting_, adapter.missed_labels_
+        (array([0.33, 0.67]), 0, 1)
+        """
+        check_fitted(self, "source_prior_")
+        tracker = self._correctable()
+        names = self._waiting.check_ids(ids)
+        if np.ndim(y) == 1 and np.size(y) != len(names):
+            raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
+        labels = check_labels(y, len(names), len(self.source_prior_), missing=True)
+        used = 0
+        for note, proba, told in self._waiting.take(names, labels):
+            tracker.correct(note, proba, told)
+            used += len(told)
+        self.missed_labels_ += int(np.count_nonzero(labels != UNLABELLED)) - used
+        self._refresh()
+        return used
+
+    @property
+    def waiting_(self) -> int:
+        """How many samples wait for their labels."""
+        check_fitted(self, "source_prior_")
+        return len(self._waiting)
+
+    def _check_ids(self, ids: Sequence[Key] | None, n_samples: int) -> list[Key] | None:
+        if ids is None:
+            return None
+        self._correctable()
+        return self._waiting.check_new(ids, n_samples)
+
+    def _correctable(self) -> CorrectableTracker:
+        if not isinstance(self.tracker_, CorrectableTracker):
+            raise TypeError(
+                f"ids: {type(self.tracker_).__name__} cannot take back what it has counted. Use LikelihoodMixture, or "
+                "give labels with their batch."
+            )
+        return self.tracker_
+
+    def _foresee(self, proba: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What is predicted for a batch, and the class mix behind it; where each sample has its own, their mean."""
+        if self.transductive and len(proba) > 0:
+            if isinstance(self.tracker_, LeaveOneOutTracker):
+                priors = self.project(self.tracker_.predict_left_out(Evidence(proba, self.source_prior_)))
+                offsets = log_ratio(priors, self.source_prior_)
+                return reweight(proba, offsets, np.arange(len(proba) + 1)), priors.mean(axis=0)
+            then = copy.copy(self)
+            then.tracker_ = copy.deepcopy(self.tracker_)
+            then._observe(proba, None)
+        else:
+            then = self
+        predicted = reweight(proba, then._offsets[np.newaxis], np.array([0, len(proba)]))  # Alg. 1, line 3
+        return predicted, then._prior.copy()
+
+    def _take_in(self, proba: FloatArray, labels: IntArray | None, names: list[Key] | None) -> None:
+        waits = names is not None and len(names) > 0
+        note = self._correctable().note(Evidence(proba, self.source_prior_, labels)) if waits else None
+        self._advance(proba, labels)
+        if names is not None and waits:
+            self._waiting.add(names, note, proba, labels)
 
     def _flags(self) -> dict[str, bool]:
         return {"enabled": self.enabled, "transductive": self.transductive}

@@ -9,7 +9,7 @@ from baserate.adapters._last_layer import LastLayerAdapter
 from baserate.adapters.regress_and_reweight import RegressAndReweight
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Tracker
 from baserate.state import check_array
-from baserate.trackers import FollowTheHistory
+from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_real
 
 
@@ -95,7 +95,9 @@ class RetrainLastLayer(LastLayerAdapter):
 
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
         # The mix is followed just as when re-weighting; only what is done with it differs.
-        watch = RegressAndReweight(self.tracker, self.marginals, calibrator=None).fit(proba, labels)
+        # By default not one that weighs likelihoods: nothing has made these probabilities honest.
+        tracker = FLHFTL(proba.shape[1]) if self.tracker is None else self.tracker
+        watch = RegressAndReweight(tracker, self.marginals, calibrator=None).fit(proba, labels)
         return {
             "_watch": watch,
             "_curvatures": np.array([_curvature(features[labels == c]) for c in range(len(head))]),

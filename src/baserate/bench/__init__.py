@@ -3,6 +3,6 @@
 `baserate.bench.figures` and `baserate.bench.report` need matplotlib and are imported by those who draw.
 """
 
-from baserate.bench.demo import Cell, Demo, Problem, conclusion, prepare, rows, run, trackers
+from baserate.bench.demo import Cell, Demo, Problem, conclusion, prepare, rows, run
 
-__all__ = ["Cell", "Demo", "Problem", "conclusion", "prepare", "rows", "run", "trackers"]
+__all__ = ["Cell", "Demo", "Problem", "conclusion", "prepare", "rows", "run"]

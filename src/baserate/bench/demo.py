@@ -116,7 +116,7 @@ def prepare(seed: int = 0) -> Problem:
     )
 
 
-def trackers(n_classes: int) -> dict[str, Tracker]:
+def every_tracker(n_classes: int) -> dict[str, Tracker]:
     """One instance of every exported tracker, and of its further modes, by display name."""
     found: dict[str, Tracker] = {}
     for name in baserate.trackers.__all__:
@@ -133,7 +133,7 @@ def trackers(n_classes: int) -> dict[str, Tracker]:
 def rivals(problem: Problem) -> dict[str, Adapter]:
     """Every method that plays by the rules: each tracker, and each exported adapter that is no reference."""
     found: dict[str, Adapter] = {
-        name: RegressAndReweight(tracker) for name, tracker in trackers(len(problem.class_names)).items()
+        name: RegressAndReweight(tracker) for name, tracker in every_tracker(len(problem.class_names)).items()
     }
     for name in baserate.adapters.__all__:
         cls = getattr(baserate.adapters, name)

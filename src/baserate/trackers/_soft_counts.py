@@ -1,105 +1,12 @@
-"""Compiled work of the likelihood mixture: experts that are decayed soft counts, judged by a batch's likelihood.
-
-The experts are the last, contiguous axis of every array, so that the inner loops run over several of them at a time.
-"""
+"""Compiled work of the likelihood mixture on batches: how likely their samples are, of which class, for many keys."""
 
 import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.trackers._experts import doubted_more, excused, judge, mean, plays, recognise, remember, say, share
 
-LONGEST = (
-    21  # the longest finite memory is 2^21 rounds; then there are 24 experts, which processors like better than 23
-)
-EXPERTS = LONGEST + 3
-"""The birth value, memories of 1, 2, 4, ..., 2^21 rounds, and everything ever seen."""
-SHARES = np.array([0.2, 0.02, 0.0])
-"""How often the best expert may change, as rates per round; zero stands for 1 / t."""
-
-# What is left after a round of what an expert remembers. The first expert remembers nothing, so that it does not matter
-# there, and the last one everything.
-KEPT = np.concatenate([np.zeros(1), 1.0 - 0.5 ** np.arange(LONGEST + 1), np.ones(1)])
-
-_FLOOR = 1e-6  # a class that the birth value rules out may come all the same
-_BLOCK = 8  # likelihoods multiplied between logarithms; each is between about 1e-20 and 1 / (least source prior)
-
-
-@compiled
-def _mixes(birth: FloatArray, counts: FloatArray) -> FloatArray:
-    """(k, m) what each expert plays: its counts and one sample's worth of the birth value."""
-    k, m = counts.shape
-    total = 0.0
-    for c in range(k):
-        total += max(birth[c], _FLOOR)
-    sizes = np.ones(m)
-    for c in range(k):
-        for e in range(m):
-            sizes[e] += counts[c, e]
-    mixes = np.empty((k, m))
-    for c in range(k):
-        pseudo = max(birth[c], _FLOOR) / total
-        for e in range(m):
-            mixes[c, e] = (counts[c, e] + pseudo) / sizes[e]
-    return mixes
-
-
-@compiled
-def _played(weights: FloatArray, trust: FloatArray) -> FloatArray:
-    """(m,) the weight of each expert, whatever the share."""
-    m = weights.shape[1]
-    total = np.zeros(m)
-    for s in range(len(trust)):
-        for e in range(m):
-            total[e] += trust[s] * weights[s, e]
-    return total
-
-
-@compiled
-def _mean(mixes: FloatArray, played: FloatArray, out: FloatArray) -> None:
-    """The class mix that the experts play together."""
-    k, m = mixes.shape
-    total = 0.0
-    for c in range(k):
-        out[c] = 0.0
-        for e in range(m):
-            out[c] += played[e] * mixes[c, e]
-        total += out[c]
-    for c in range(k):
-        out[c] /= total
-
-
-@compiled
-def _judge(weights: FloatArray, trust: FloatArray, logs: FloatArray) -> None:
-    """Bayes' rule for experts, and for shares; `logs` are log-likelihoods up to a constant.
-
-    None of the sums can vanish: a share of each weight, 1 / t or more, was dealt out to all.
-    """
-    m = len(logs)
-    top = logs.max()
-    total = 0.0
-    for s in range(len(trust)):
-        evidence = 0.0
-        for e in range(m):
-            weights[s, e] *= np.exp(logs[e] - top)
-            evidence += weights[s, e]
-        for e in range(m):
-            weights[s, e] /= evidence
-        trust[s] *= evidence
-        total += trust[s]
-    for s in range(len(trust)):
-        trust[s] /= total
-
-
-@compiled
-def _share(weights: FloatArray, trust: FloatArray, t: int) -> None:
-    """Another expert, or another share, may be the best one from now on; t rounds were seen."""
-    m = weights.shape[1]
-    rare = 1.0 / (t + 1.0)
-    for s in range(len(trust)):
-        share = SHARES[s] if SHARES[s] > 0.0 else rare
-        for e in range(m):
-            weights[s, e] = (1.0 - share) * weights[s, e] + share / m
-        trust[s] = (1.0 - rare) * trust[s] + rare / len(trust)
+_BLOCK = 10  # likelihoods multiplied between logarithms; each is between about 1e-20 and 1 / (least source prior)
 
 
 @compiled
@@ -113,10 +20,16 @@ def _likelihoods(
         label = labels[i] if len(labels) > 0 else UNLABELLED
         if label == UNLABELLED:
             likely[:] = 0.0
-            for c in range(k):
-                row = proba[i, c] * inverse[c]
+            # Four classes at a time, because reading and writing `likely` takes longer than the sums.
+            for c in range(0, k - 3, 4):
+                a, b = proba[i, c] * inverse[c], proba[i, c + 1] * inverse[c + 1]
+                d, f = proba[i, c + 2] * inverse[c + 2], proba[i, c + 3] * inverse[c + 3]
                 for e in range(m):
-                    likely[e] += row * mixes[c, e]
+                    likely[e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (d * mixes[c + 2, e] + f * mixes[c + 3, e])
+            for c in range(k - k % 4, k):
+                a = proba[i, c] * inverse[c]
+                for e in range(m):
+                    likely[e] += a * mixes[c, e]
         else:
             for e in range(m):
                 likely[e] = mixes[label, e]
@@ -132,7 +45,7 @@ def _likelihoods(
 
 
 @compiled
-def _posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
+def posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
     """What one sample is, where `ratio` is the class mix over the source's."""
     total = 0.0
     for c in range(len(ratio)):
@@ -151,7 +64,7 @@ def _soft_counts(ratio: FloatArray, proba: FloatArray, labels: IntArray) -> Floa
     for i in range(len(proba)):
         label = labels[i] if len(labels) > 0 else UNLABELLED
         if label == UNLABELLED:
-            _posterior(ratio, proba[i], one)
+            posterior(ratio, proba[i], one)
             for c in range(k):
                 found[c] += one[c]
         else:
@@ -160,25 +73,64 @@ def _soft_counts(ratio: FloatArray, proba: FloatArray, labels: IntArray) -> Floa
 
 
 @compiled
-def _remember(counts: FloatArray, found: FloatArray) -> None:
-    k, m = counts.shape
-    for c in range(k):
-        for e in range(1, m):
-            counts[c, e] = KEPT[e] * counts[c, e] + found[c]
+def look(
+    mixes: FloatArray,
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    slack: FloatArray,
+    proba: FloatArray,
+    source_prior: FloatArray,
+    labels: IntArray,
+) -> FloatArray:
+    """(k, m) what each expert is judged by in a batch."""
+    weight, together = say(weights, trust), np.empty(len(mixes))
+    if slack.max() == 0.0:
+        return mixes
+    mean(mixes, weight, together)
+    return excused(mixes, counts, weight, slack, _soft_counts(together / source_prior, proba, labels))
+
+
+@compiled
+def weigh(
+    mixes: FloatArray,
+    judged: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    doubt: float,
+    proba: FloatArray,
+    source_prior: FloatArray,
+    labels: IntArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """Judge the experts by a batch, in place; gives the doubt after it, and their weights and class mix together."""
+    logs = _likelihoods(judged, proba, source_prior, labels, np.empty((0, 0)))
+    doubt = doubted_more(doubt, say(weights, trust), logs)
+    judge(weights, trust, logs)
+    weight, together = say(weights, trust), np.empty(len(mixes))
+    mean(mixes, weight, together)
+    return doubt, weight, together
+
+
+@compiled
+def _predict(
+    birth: FloatArray, mixes: FloatArray, weights: FloatArray, trust: FloatArray, seen: int, out: FloatArray
+) -> None:
+    if seen == 0:
+        out[:] = birth
+    else:
+        mean(mixes, say(weights, trust), out)
 
 
 @compiled
 def predict(
-    births: FloatArray, counts: FloatArray, weights: FloatArray, trust: FloatArray, seen: IntArray, rows: IntArray
+    births: FloatArray, counts: FloatArray, weights: FloatArray, trust: FloatArray, rounds: IntArray, rows: IntArray
 ) -> FloatArray:
     """Predictions of some keys; of a key that has seen nothing, its birth value to the last bit."""
     out = np.empty((len(rows), births.shape[1]))
     for j in range(len(rows)):
         row = rows[j]
-        if seen[row] == 0:
-            out[j] = births[row]
-        else:
-            _mean(_mixes(births[row], counts[row]), _played(weights[row], trust[row]), out[j])
+        mixes = plays(births[row], counts[row])
+        _predict(births[row], mixes, weights[row], trust[row], rounds[row, 0], out[j])
     return out
 
 
@@ -188,27 +140,42 @@ def take_in(
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
-    seen: IntArray,
+    doubted: FloatArray,
+    doubt: FloatArray,
+    made: IntArray,
+    rounds: IntArray,
     rows: IntArray,
+    slack: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
     labels: IntArray,
     starts: IntArray,
+    played: FloatArray,
 ) -> None:
-    """Take in a batch for each of some keys; `labels` has no entries where none is known."""
-    none, together = np.empty((0, 0)), np.empty(births.shape[1])
+    """Take in a batch for each of some keys, in order; `labels` has no entries where none is known.
+
+    Row j of `played`, if it has rows, becomes what is predicted before batch j.
+    """
     for j in range(len(rows)):
         row, begin, end = rows[j], starts[j], starts[j + 1]
+        mixes, t = plays(births[row], counts[row]), rounds[row, 0] + 1
+        if len(played) > 0:
+            _predict(births[row], mixes, weights[row], trust[row], t - 1, played[j])
         if begin == end:
             continue
         batch, known = proba[begin:end], labels[begin:end] if len(labels) > 0 else labels
-        mixes = _mixes(births[row], counts[row])
-        _judge(weights[row], trust[row], _likelihoods(mixes, batch, source_prior, known, none))
+        judged = look(mixes, counts[row], weights[row], trust[row], slack, batch, source_prior, known)
+        doubt[row], weight, together = weigh(
+            mixes, judged, weights[row], trust[row], doubt[row], batch, source_prior, known
+        )
         # The experts that foresaw the batch know best what its samples are.
-        _mean(mixes, _played(weights[row], trust[row]), together)
-        _remember(counts[row], _soft_counts(together / source_prior, batch, known))
-        seen[row] += 1
-        _share(weights[row], trust[row], seen[row])
+        found = _soft_counts(together / source_prior, batch, known)
+        remember(counts[row], found)
+        doubt[row], rounds[row, 1] = recognise(
+            counts[row], weight, doubted[row], doubt[row], made[row], rounds[row, 1], t, found
+        )
+        rounds[row, 0] = t
+        share(weights[row], trust[row], made[row], t)
 
 
 @compiled
@@ -217,21 +184,37 @@ def take_in_frequencies(
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
-    seen: IntArray,
+    doubted: FloatArray,
+    doubt: FloatArray,
+    made: IntArray,
+    rounds: IntArray,
     rows: IntArray,
+    slack: FloatArray,
     frequencies: FloatArray,
 ) -> None:
     """Take in class frequencies, one row for each of some keys, as if of one labelled sample cut into pieces."""
     for j in range(len(rows)):
         row, logs = rows[j], np.zeros(counts.shape[2])
-        mixes = _mixes(births[row], counts[row])
-        for c in range(mixes.shape[0]):
-            for e in range(mixes.shape[1]):
-                logs[e] += frequencies[j, c] * np.log(mixes[c, e])
-        _judge(weights[row], trust[row], logs)
-        _remember(counts[row], frequencies[j])
-        seen[row] += 1
-        _share(weights[row], trust[row], seen[row])
+        mixes, t = plays(births[row], counts[row]), rounds[row, 0] + 1
+        judged = excused(mixes, counts[row], say(weights[row], trust[row]), slack, frequencies[j])
+        for c in range(judged.shape[0]):
+            for e in range(judged.shape[1]):
+                logs[e] += frequencies[j, c] * np.log(judged[c, e])
+        doubt[row] = doubted_more(doubt[row], say(weights[row], trust[row]), logs)
+        judge(weights[row], trust[row], logs)
+        remember(counts[row], frequencies[j])
+        doubt[row], rounds[row, 1] = recognise(
+            counts[row],
+            say(weights[row], trust[row]),
+            doubted[row],
+            doubt[row],
+            made[row],
+            rounds[row, 1],
+            t,
+            frequencies[j],
+        )
+        rounds[row, 0] = t
+        share(weights[row], trust[row], made[row], t)
 
 
 @compiled
@@ -240,30 +223,33 @@ def predict_left_out(
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
+    made: IntArray,
     seen: int,
+    slack: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
 ) -> FloatArray:
-    """For each of n >= 2 samples, what is predicted after a batch of the others.
+    """For each of n >= 2 samples, what is predicted after a batch of the others; recalled mixes stay as they are.
 
     The others are counted under the mix from before the batch: what sample i says about the experts must not come back
     to it by way of what the others are.
     """
     n, k = proba.shape
     m, unknown = counts.shape[1], np.empty(0, dtype=np.int64)
-    mixes, each, together = _mixes(birth, counts), np.empty((n, m)), np.empty(k)
-    logs = _likelihoods(mixes, proba, source_prior, unknown, each)
-    _mean(mixes, _played(weights, trust), together)
+    mixes, each, together = plays(birth, counts), np.empty((n, m)), np.empty(k)
+    judged = excused(mixes, counts, say(weights, trust), slack, np.zeros(k))
+    logs = _likelihoods(judged, proba, source_prior, unknown, each)
+    mean(mixes, say(weights, trust), together)
     ratio = together / source_prior
     found = _soft_counts(ratio, proba, unknown)
     out, one = np.empty((n, k)), np.empty(k)
     for i in range(n):
-        _posterior(ratio, proba[i], one)
+        posterior(ratio, proba[i], one)
         for c in range(k):
             one[c] = max(found[c] - one[c], 0.0)
         then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
-        _judge(then_weights, then_trust, logs - each[i])
-        _remember(then_counts, one)
-        _share(then_weights, then_trust, seen + 1)
-        _mean(_mixes(birth, then_counts), _played(then_weights, then_trust), out[i])
+        judge(then_weights, then_trust, logs - each[i])
+        remember(then_counts, one)
+        share(then_weights, then_trust, made, seen + 1)
+        mean(plays(birth, then_counts), say(then_weights, then_trust), out[i])
     return out

@@ -7,28 +7,48 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers import _soft_counts
+from baserate.trackers import _experts, _late_labels, _soft_counts
 from baserate.trackers._base import BankedTracker
-from baserate.validation import check_labels, check_proba, check_vector
+from baserate.validation import check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
+_NOT_ASKED = np.empty((0, 0))
 
 
 class State(NamedTuple):
-    """Per key: birth value, soft counts of each expert, its weight under each share, trust in each share, rounds."""
+    """What there is of each key."""
 
     births: FloatArray
     counts: FloatArray
+    """Soft counts of each expert."""
     weights: FloatArray
+    """Of the experts, under each share."""
     trust: FloatArray
-    seen: IntArray
+    """In each share."""
+    doubted: FloatArray
+    """Counts of the latest rounds, if no known mix explains them."""
+    doubt: FloatArray
+    made: IntArray
+    """First and last round that each recalled mix was made of."""
+    rounds: IntArray
+    """Rounds seen, and the one that doubt began with."""
+
+
+class Note(NamedTuple):
+    """What a round knew: enough to count its samples again when their labels come."""
+
+    t: int
+    mixes: FloatArray
+    together: FloatArray
+    part: FloatArray
+    source_prior: FloatArray
 
 
 class LikelihoodMixture(BankedTracker):
     r"""Counts samples by what they probably are, over as long as the samples themselves say that is wise.
 
-    A Bayesian mixture of 24 experts that forget at different speeds, with nothing to tune. O(k n) time for each expert
-    in a round of n samples, and constant state, of 24 (k + 3) + k + 4 numbers.
+    A Bayesian mixture of experts that forget at different speeds or recall a mix from before, with nothing to tune.
+    O(k n) time for each of 32 experts in a round of n samples, and constant state, of 34 k + 118 numbers.
 
     Parameters
     ----------
@@ -39,25 +59,32 @@ class LikelihoodMixture(BankedTracker):
 
     Notes
     -----
-    With p the prior, an expert of memory w keeps counts S and plays ``q = (S + p) / (sum(S) + 1)``. In a round, sample
-    i has the row ``L_i[c] = f_0(c | x_i) / q_0[c]`` of class likelihoods, or a one-hot row if its label is known.
+    With p the prior, an expert keeps counts S and plays ``q = (S + p) / (sum(S) + 1)``. In a round, sample i has the
+    row ``L_i[c] = f_0(c | x_i) / q_0[c]`` of class likelihoods, or a one-hot row if its label is known.
 
     1. The mean of the experts by their weights is the prediction.
     2. Each expert's weight is multiplied by the likelihood ``prod_i sum_c q[c] L_i[c]`` that it gave to the batch.
     3. With Q the mean by the new weights, sample i is of class c with probability
-       ``r_i[c] = Q[c] L_i[c] / sum_d Q[d] L_i[d]``, and every expert counts it as that: ``S <- (1 - 1 / w) S +
-       sum_i r_i`` (one step of online expectation-maximisation).
-    4. A share of all weight is dealt out evenly, as the best memory may have changed.
+       ``r_i[c] = Q[c] L_i[c] / sum_d Q[d] L_i[d]``, and an expert of memory w counts it as that: ``S <- (1 - 1 / w) S
+       + sum_i r_i`` (one step of online expectation-maximisation).
+    4. Known mixes, which are p itself and up to eight recalled ones, share the round's counts among them by their
+       weights and do not forget (p stays). But while the memories foresee the rounds better than the known mixes do,
+       counts are kept apart; if that comes to 5 in log-likelihood, they become a recalled mix themselves, if need be
+       in the place of the one that had the fewest samples a round, and if it falls back to zero, they are dropped.
+    5. A share of all weight is dealt out, as the best expert may have changed: half of it to the memories, half to the
+       known mixes.
 
-    Memories are 1, 2, 4, ..., 2^21 rounds and all rounds; one more expert stays at p, since nothing may have changed.
-    Shares of 0.2, 0.02 and 1/t are each tried, on weights of their own, and trusted by the likelihood that came of
-    them, with a chance of 1/t that another becomes the best one.
+    Memories are 1, 2, 4, ..., 2^21 rounds and all rounds. Shares of 0.2, 0.02 and 1/t are each tried, on weights of
+    their own, and trusted by the likelihood that came of them, with a chance of 1/t that another becomes the best one.
 
-    In T rounds of one sample each, the log-likelihood of the predictions is below that of any one expert by at most
-    ``log(72) + 2 log(T)``: 24 experts, 3 shares, and what shares of 1/t take away. For larger rounds that is true of
-    the joint likelihood of a round under the mixture, not of that of the mean. It is no statement about the best class
-    mix in hindsight, nor about the counts, which are made of guesses: the less the model knows of a sample, the longer
-    an old mix lives on in them.
+    An adapter tells how far the holdout may be wrong (`excuse`). The prior is then judged by what has been found, as
+    far as that is within this slack of it, and played as it is: a mix that the model's own faults explain is no shift.
+
+    Without slack, in T rounds of one sample each, the log-likelihood of the predictions is below that of any one
+    memory, or of the prior, by at most ``log(138) + 2 log(T)``: half of the weight over 23 memories, 3 shares, and what
+    shares of 1/t take away. For larger rounds that is true of the joint likelihood of a round under the mixture, not of
+    that of the mean. It is no statement about the best class mix in hindsight, nor about the counts, which are made of
+    guesses: the less the model knows of a sample, the longer an old mix lives on in them.
 
     All this believes the probabilities. With a model that is too sure or not sure enough of itself it learns a wrong
     mix quickly; calibrate first, as `baserate.adapters.RegressAndReweight` does on the holdout.
@@ -93,9 +120,23 @@ class LikelihoodMixture(BankedTracker):
         self.prior = prior
         self._begin()
 
+    def _begin(self) -> None:
+        super()._begin()
+        self._slack = np.zeros(self.n_classes)
+
     def restart(self, birth: ArrayLike) -> None:
         """Forget every sample, and predict `birth`, projected onto the simplex, until the next one."""
         super().restart(birth)
+
+    def excuse(self, slack: FloatArray) -> None:
+        """Take a mix for the birth value if the model's faults, as far as the holdout may hide them, explain it.
+
+        Parameters
+        ----------
+        slack : (k,) array
+            By how much each class's share may differ.
+        """
+        self._slack = np.array(slack)
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """(n, k) the class mix for each sample of a batch, from all before and the batch's *other* samples.
@@ -114,42 +155,131 @@ class LikelihoodMixture(BankedTracker):
         >>> from baserate.protocols import Evidence
         >>> proba = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
         >>> LikelihoodMixture(2).predict_left_out(Evidence(proba, np.array([0.5, 0.5]))).round(2)
-        array([[0.6 , 0.4 ],
-               [0.6 , 0.4 ],
-               [0.6 , 0.4 ],
-               [0.79, 0.21]])
+        array([[0.55, 0.45],
+               [0.55, 0.45],
+               [0.55, 0.45],
+               [0.65, 0.35]])
         """
         proba, source_prior, _ = self._check(evidence)
         if len(proba) < 2:
             return np.tile(self.predict(), (len(proba), 1))
-        births, counts, weights, trust, seen = self._state
-        return _soft_counts.predict_left_out(births[0], counts[0], weights[0], trust[0], seen[0], proba, source_prior)
+        births, counts, weights, trust, _, _, made, rounds = (array[0] for array in self._state)
+        return _soft_counts.predict_left_out(
+            births, counts, weights, trust, made, rounds[0], self._slack, proba, source_prior
+        )
+
+    def play(self, evidence: Evidence) -> FloatArray:
+        """Take in many rounds, one after the other; gives what is predicted before each, a row a round.
+
+        The same as `predict` and `update` in turns, bit for bit, in one call: for replaying a log.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            A batch for each round, cut by its `starts`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from baserate.protocols import Evidence
+        >>> log = Evidence(np.array([[0.9, 0.1]] * 100), np.array([0.5, 0.5]), starts=np.arange(0, 101, 10))
+        >>> LikelihoodMixture(2).play(log)[[0, 1, -1]].round(2)
+        array([[0.5 , 0.5 ],
+               [0.71, 0.29],
+               [0.98, 0.02]])
+        """
+        proba, source_prior, labels = self._check(evidence)
+        starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
+        labels = _NO_LABELS if labels is None else labels
+        played, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
+        state: State = self._state
+        _soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
+        return played
+
+    def note(self, evidence: Evidence) -> Note:
+        """What is known of a round before an `update` takes it in: keep it as long as labels may still come.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The batch, with the labels that are known by now.
+        """
+        proba, source_prior, labels = self._check(evidence)
+        labels = _NO_LABELS if labels is None else labels
+        births, counts, weights, trust, _, doubt, _, rounds = (array[0] for array in self._state)
+        known = _late_labels.note(births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels)
+        return Note(int(rounds[0]) + 1, *known, source_prior)
+
+    def correct(self, note: Note, proba: ArrayLike, labels: ArrayLike) -> None:
+        """Count samples of an earlier round by their labels, and no longer by what they probably were.
+
+        All counts are then as if the labels had come in time, but for what other samples were taken for meanwhile. The
+        experts' weights are corrected by what the label and the sample say of that round's experts, as far as nothing
+        is likely to have changed since.
+
+        Parameters
+        ----------
+        note : Note
+            Of the samples' round.
+        proba : (n, k) array
+            Their probabilities, as in that round's evidence; each sample once.
+        labels : (n,) array of int
+            Their labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from baserate.protocols import Evidence
+        >>> tracker, source = LikelihoodMixture(2), np.array([0.5, 0.5])
+        >>> batch = Evidence(np.array([[0.5, 0.5], [0.4, 0.6]]), source)
+        >>> note = tracker.note(batch)
+        >>> tracker.update(source, batch)
+        >>> tracker.predict().round(2)
+        array([0.48, 0.52])
+        >>> tracker.correct(note, batch.proba, [0, 0])
+        >>> tracker.predict().round(2)
+        array([0.67, 0.33])
+        """
+        rows = check_proba(proba, self.n_classes)
+        checked = check_labels(labels, len(rows), self.n_classes, "labels")
+        _, counts, weights, trust, doubted, _, made, rounds = (array[0] for array in self._state)
+        _late_labels.correct(counts, weights, trust, doubted, made, rounds, *note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
         """State of ``len(births)`` keys that have seen nothing yet."""
         keys, k = births.shape
-        m, n_shares = _soft_counts.EXPERTS, len(_soft_counts.SHARES)
+        m, n_shares = _experts.EXPERTS, len(_experts.SHARES)
+        weights = np.zeros((keys, n_shares, m))
+        weights[:, :, : _experts.MEMORIES] = 0.5 / _experts.MEMORIES
+        weights[:, :, _experts.KNOWN] = 0.5
+        rounds = np.zeros((keys, 2), dtype=np.int64)
+        rounds[:, 1] = 1
         return State(
             births=project(births, np.zeros(k), np.ones(k)),
             counts=np.zeros((keys, k, m)),
-            weights=np.full((keys, n_shares, m), 1.0 / m),
+            weights=weights,
             trust=np.full((keys, n_shares), 1.0 / n_shares),
-            seen=np.zeros(keys, dtype=np.int64),
+            doubted=np.zeros((keys, k)),
+            doubt=np.zeros(keys),
+            made=np.zeros((keys, _experts.RECALLED, 2), dtype=np.int64),
+            rounds=rounds,
         )
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
         """Predictions of some keys, one row each."""
-        return _soft_counts.predict(*state, rows)
+        return _soft_counts.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Take in one batch, or one sighting, for each of some keys, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            _soft_counts.take_in_frequencies(*state, rows, frequencies)
+            _soft_counts.take_in_frequencies(*state, rows, self._slack, frequencies)
             return
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
-        _soft_counts.take_in(*state, rows, evidence.proba, evidence.source_prior, labels, starts)
+        _soft_counts.take_in(
+            *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NOT_ASKED
+        )
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
         # Compiled code does not look at shapes; a bank hands over what it has checked.

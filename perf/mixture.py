@@ -1,0 +1,130 @@
+"""The measurements of the likelihood mixture, each giving rows of the table."""
+
+import copy
+import functools
+import resource
+
+import numpy as np
+from baselines import multiply_and_normalise
+from measurements import K, Row, agree, model_outputs
+from timing import fastest, seconds
+
+from baserate import RegressAndReweight
+from baserate.protocols import Evidence
+from baserate.trackers import FLHFTL, LikelihoodMixture
+
+EARLY, LATE = 10**4, 10**6
+ONE_KEY = np.zeros(1, dtype=np.int64)
+
+
+def run(tracker, batches, source, rounds):
+    """Move a tracker by many rounds, without what an adapter does around it."""
+    z = source[np.newaxis]
+    for t in range(rounds):
+        tracker.update_rows(tracker._state, ONE_KEY, z, batches[t % len(batches)])
+
+
+def megabytes():
+    """The most memory that this process has ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def long_run():
+    """A whole step late in a long run against bare numpy, against the same step earlier, and its compiled part."""
+    rng = np.random.default_rng(0)
+    adapter = RegressAndReweight(LikelihoodMixture(K), calibrator=None).fit(*model_outputs(rng, 5_000))
+    source, tracker = adapter.source_prior_, adapter.tracker_
+    mixes = rng.dirichlet(np.ones(K), size=3)
+    batches = [Evidence(model_outputs(rng, 10, mixes[i % 3])[0], source) for i in range(99)]
+    batch = batches[0].proba
+    run(tracker, batches, source, EARLY - 1_000)
+    early = copy.deepcopy(adapter)
+    before = megabytes()
+    taken = seconds(lambda: run(tracker, batches, source, LATE - EARLY))
+    grown = megabytes() - before
+    for one in (early, adapter):
+        one._refresh()
+    ratio = adapter.prior_ / source
+    agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(batch, ratio))
+
+    def step(adapter):
+        subject = copy.deepcopy(adapter)
+        return seconds(lambda: subject.step(batch), 300)
+
+    def compiled(adapter=adapter):
+        subject = copy.deepcopy(adapter.tracker_)
+        z, evidence = source[np.newaxis], batches[0]
+
+        def work():
+            subject.update_rows(subject._state, ONE_KEY, z, evidence)
+            subject.predict_rows(subject._state, ONE_KEY)
+
+        return seconds(work, 300)
+
+    def bare():
+        return seconds(lambda: multiply_and_normalise(batch, ratio), 300)
+
+    late_step, early_step, kernels, numpys = fastest(
+        functools.partial(step, adapter), functools.partial(step, early), compiled, bare, repeats=60
+    )
+    what = "step(10 x 10), LikelihoodMixture"
+    state = sum(array.nbytes for array in tracker._state)
+    note = f"10^6 rounds in {taken:.0f} s, memory grew by {grown:.1f} MB; state of {state:,} bytes"
+    yield Row(f"{what}, t = 10^6", "multiply, normalise", late_step, numpys, "cheap", 10, note)
+    yield Row("its compiled part", "multiply, normalise", kernels, numpys, "cheap", 3)
+    yield Row(f"{what}, t = 10^6", "the same at t = 10^4", late_step, early_step, "cheap", 1.5)
+
+
+def many_classes():
+    """A round of many samples of many classes against one product of experts and likelihoods."""
+    rng = np.random.default_rng(0)
+    k, n = 1_000, 100
+    proba, source = rng.dirichlet(np.full(k, 0.3), size=n), np.full(k, 1 / k)
+    tracker = LikelihoodMixture(k)
+    evidence = Evidence(proba, source)
+    for _ in range(20):
+        tracker.update(source, evidence)
+    experts = np.ascontiguousarray(tracker._state.counts[0].T)
+    likelihoods = np.ascontiguousarray((proba / source).T)
+    z = source[np.newaxis]
+    ours, product = fastest(
+        lambda: seconds(lambda: tracker.update_rows(tracker._state, ONE_KEY, z, evidence), 20),
+        lambda: seconds(lambda: experts @ likelihoods, 20),
+        repeats=40,
+    )
+    note = f"{experts.shape[0]} x {k:,} by {k:,} x {n}"
+    yield Row(f"LikelihoodMixture, {n} samples of {k:,} classes", "one numpy product", ours, product, "cheap", 5, note)
+
+
+def whole_run():
+    """All rounds of a stream against exact FLH-FTL: in one call, and round by round."""
+    rng = np.random.default_rng(0)
+    rounds, source = 10_000, np.full(K, 1 / K)
+    starts = np.arange(0, 10 * rounds + 1, 10)
+    log = Evidence(np.vstack([model_outputs(rng, 10 * 1_000, mix)[0] for mix in rng.dirichlet(np.ones(K), 10)]), source)
+    batches = [Evidence(log.proba[a : a + 10], source) for a in starts[:-1]]
+    sightings = [batch.proba.mean(axis=0) for batch in batches]
+
+    def in_turns(make):
+        tracker = make()
+
+        def play():
+            for z, batch in zip(sightings, batches, strict=True):
+                tracker.predict()
+                tracker.update(z, batch)
+
+        return seconds(play)
+
+    def at_once():
+        tracker, evidence = LikelihoodMixture(K), Evidence(log.proba, source, starts=starts)
+        return seconds(lambda: tracker.play(evidence))
+
+    ours, turns, exact = fastest(
+        at_once,
+        functools.partial(in_turns, lambda: LikelihoodMixture(K)),
+        functools.partial(in_turns, lambda: FLHFTL(K)),
+        repeats=4,
+    )
+    what = f"LikelihoodMixture, T = {rounds:,}"
+    yield Row(f"{what}, play", "FLHFTL, round by round", ours, exact, "faster", bound=10)
+    yield Row(f"{what}, round by round", "FLHFTL, round by round", turns, exact, "faster")

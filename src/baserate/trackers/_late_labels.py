@@ -1,0 +1,113 @@
+"""Compiled work of the likelihood mixture on labels that come late: what a round knew, and what a label changes."""
+
+import numpy as np
+
+from baserate.compiled import compiled
+from baserate.protocols import FloatArray, IntArray
+from baserate.trackers._experts import (
+    EXPERTS,
+    FIRST_RECALLED,
+    KEPT,
+    MEMORIES,
+    RECALLED,
+    SHARES,
+    belongs,
+    plays,
+)
+from baserate.trackers._soft_counts import look, posterior, weigh
+
+
+@compiled
+def note(
+    birth: FloatArray,
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    doubt: float,
+    slack: FloatArray,
+    proba: FloatArray,
+    source_prior: FloatArray,
+    labels: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What the experts are judged by, the mix that samples are counted by, and the known mixes they are counted for."""
+    mixes = plays(birth, counts)
+    judged = look(mixes, counts, weights, trust, slack, proba, source_prior, labels)
+    doubt, weight, together = weigh(mixes, judged, weights.copy(), trust.copy(), doubt, proba, source_prior, labels)
+    part = belongs(weight) if doubt == 0.0 else np.zeros(RECALLED)
+    return judged, together, part
+
+
+@compiled
+def _holds(t: int, now: int, part: FloatArray, made: IntArray) -> FloatArray:
+    """(m,) how much of a sample of round t is in each expert's counts after round `now`."""
+    held = np.zeros(EXPERTS)
+    for e in range(MEMORIES):
+        held[e] = KEPT[e] ** (now - t)
+    for r in range(RECALLED):
+        first, last = made[r]
+        if 0 < last < t:
+            held[FIRST_RECALLED + r] = part[r]
+        elif first <= t <= last:
+            held[FIRST_RECALLED + r] = 1.0
+    return held
+
+
+@compiled
+def _reweigh(
+    weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, told: FloatArray, guessed: FloatArray
+) -> None:
+    """Put what a label says of the experts of round t in the place of what the sample said, as if it were today.
+
+    Under a share, the best expert of round t is still the best one with the chance that nothing was dealt out since;
+    otherwise a label from then says nothing of today. A place that another mix has taken since is left alone.
+    """
+    means = np.empty(len(trust))
+    since = t / (now + 1.0)  # the product of 1 - 1 / (u + 1) over the rounds u = t, ..., now
+    for s in range(len(trust)):
+        stays = (1.0 - SHARES[s]) ** (now - t + 1) if SHARES[s] > 0.0 else since
+        likely, total = 0.0, 0.0
+        for e in range(EXPERTS):
+            if e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t:
+                likely += weights[s, e] * told[e] / guessed[e]
+                total += weights[s, e]
+        means[s] = likely / total
+        for e in range(EXPERTS):
+            if e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t:
+                weights[s, e] *= 1.0 - stays + stays * told[e] / guessed[e] / means[s]
+    mean = (trust * means).sum()
+    for s in range(len(trust)):
+        trust[s] *= 1.0 - since + since * means[s] / mean
+
+
+@compiled
+def correct(
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    doubted: FloatArray,
+    made: IntArray,
+    rounds: IntArray,
+    t: int,
+    mixes: FloatArray,
+    together: FloatArray,
+    part: FloatArray,
+    source_prior: FloatArray,
+    proba: FloatArray,
+    labels: IntArray,
+) -> None:
+    """Count some samples of round t by their labels, and no longer by what they probably were."""
+    k = len(together)
+    now, since, guess = rounds[0], rounds[1], np.empty(k)
+    held = _holds(t, now, part, made)
+    for i in range(len(labels)):
+        posterior(together / source_prior, proba[i], guess)
+        guessed = np.zeros(EXPERTS)
+        for c in range(k):
+            more = (1.0 if c == labels[i] else 0.0) - guess[c]
+            for e in range(EXPERTS):
+                # Below zero only by rounding.
+                counts[c, e] = max(counts[c, e] + held[e] * more, 0.0)
+                guessed[e] += mixes[c, e] * proba[i, c] / source_prior[c]
+            if since <= t:
+                doubted[c] = max(doubted[c] + more, 0.0)
+        _reweigh(weights, trust, made, t, now, mixes[labels[i]], guessed)
