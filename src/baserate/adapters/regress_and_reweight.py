@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
+from baserate.adapters._late_labels import LateLabels
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
 from baserate.adapters._slack import slack
 from baserate.adapters._waiting import Waiting
 from baserate.marginals import BBSE
 from baserate.protocols import (
-    UNLABELLED,
     BindableTracker,
     Calibrator,
-    CorrectableTracker,
     Evidence,
     ExcusingTracker,
     FloatArray,
@@ -32,10 +31,10 @@ from baserate.protocols import (
 from baserate.simplex import log_ratio, project, reweight
 from baserate.state import check_array
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, LikelihoodMixture
-from baserate.validation import check_fitted, check_has_methods, check_labels, check_limits, check_prior
+from baserate.validation import check_fitted, check_has_methods, check_limits, check_prior
 
 
-class RegressAndReweight(ReweightingAdapter):
+class RegressAndReweight(LateLabels, ReweightingAdapter):
     """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
 
     Each unlabelled batch gives a noisy sighting of the class mix, a tracker averages the sightings over as long as the
@@ -247,70 +246,6 @@ class RegressAndReweight(ReweightingAdapter):
         self._take_in(calibrated, labels, names)
         return step
 
-    def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
-        """Take in labels of samples of earlier rounds; what was guessed of those samples is taken back.
-
-        Needs a tracker that can correct itself, such as `LikelihoodMixture`, the default. It is not a round.
-
-        Parameters
-        ----------
-        ids : sequence of str or of int
-            The names that the samples had in `step` or `update`. Names that do not wait are counted in
-            `missed_labels_`.
-        y : (n,) array of int
-            Their labels; -1 or NaN: still not known.
-
-        Returns
-        -------
-        int
-            How many labels were used.
-
-        Examples
-        --------
-        >>> holdout = [[0.9, 0.1], [0.1, 0.9]] * 50
-        >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 1] * 50)
-        >>> step = adapter.step([[0.6, 0.4], [0.6, 0.4]], ids=["a", "b"])
-        >>> adapter.prior_.round(2)
-        array([0.53, 0.47])
-        >>> adapter.update_labels(["a", "b", "z"], [1, 1, 0])
-        2
-        >>> adapter.prior_.round(2), adapter.waiting_, adapter.missed_labels_
-        (array([0.33, 0.67]), 0, 1)
-        """
-        check_fitted(self, "source_prior_")
-        tracker = self._correctable()
-        names = self._waiting.check_ids(ids)
-        if np.ndim(y) == 1 and np.size(y) != len(names):
-            raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
-        labels = check_labels(y, len(names), len(self.source_prior_), missing=True)
-        used = 0
-        for note, proba, told in self._waiting.take(names, labels):
-            tracker.correct(note, proba, told)
-            used += len(told)
-        self.missed_labels_ += int(np.count_nonzero(labels != UNLABELLED)) - used
-        self._refresh()
-        return used
-
-    @property
-    def waiting_(self) -> int:
-        """How many samples wait for their labels."""
-        check_fitted(self, "source_prior_")
-        return len(self._waiting)
-
-    def _check_ids(self, ids: Sequence[Key] | None, n_samples: int) -> list[Key] | None:
-        if ids is None:
-            return None
-        self._correctable()
-        return self._waiting.check_new(ids, n_samples)
-
-    def _correctable(self) -> CorrectableTracker:
-        if not isinstance(self.tracker_, CorrectableTracker):
-            raise TypeError(
-                f"ids: {type(self.tracker_).__name__} cannot take back what it has counted. Use LikelihoodMixture, or "
-                "give labels with their batch."
-            )
-        return self.tracker_
-
     def _foresee(self, proba: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What is predicted for a batch, and the class mix behind it; where each sample has its own, their mean."""
         if self.transductive and len(proba) > 0:
@@ -325,13 +260,6 @@ class RegressAndReweight(ReweightingAdapter):
             then = self
         predicted = reweight(proba, then._offsets[np.newaxis], np.array([0, len(proba)]))  # Alg. 1, line 3
         return predicted, then._prior.copy()
-
-    def _take_in(self, proba: FloatArray, labels: IntArray | None, names: list[Key] | None) -> None:
-        waits = names is not None and len(names) > 0
-        note = self._correctable().note(Evidence(proba, self.source_prior_, labels)) if waits else None
-        self._advance(proba, labels)
-        if names is not None and waits:
-            self._waiting.add(names, note, proba, labels)
 
     def _flags(self) -> dict[str, bool]:
         return {"enabled": self.enabled, "transductive": self.transductive}
