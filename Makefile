@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised clean
+.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -69,9 +69,13 @@ reproduce-supervised: $(VENV)/test.stamp
 reproduce-unsupervised: $(VENV)/test.stamp
 	$(RUN) baserate reproduce table-defaults
 
+## bench-trackers        how well trackers follow the class mix, beside the best possible (an hour; goes on where it was stopped)
+bench-trackers: $(VENV)/test.stamp
+	$(RUN) baserate.bench.trackers --out docs/results/trackers
+
 ## clean                 remove everything that the other targets made
 clean:
-	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce
+	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce baserate-trackers
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:

@@ -124,12 +124,15 @@ def test_weights_stay_weights_and_move_towards_the_experts_that_foresaw_the_labe
     order = np.argsort(likely[: _experts.MEMORIES])
     assert (np.diff(gain[:, order]) > -1e-12).all()
     assert (np.ptp(gain, axis=1) > 1e-3).all()
-    # A label from long ago says less of today, and by the faster share nothing.
-    old, old_proba = notes[10]
-    early = copy.deepcopy(before)
-    early.correct(old, old_proba[:1], [surprise])
-    moved = np.abs(early._state.weights[memories] / before._state.weights[memories] - 1).max(axis=1)
-    assert moved[0] < 0.01 < moved[1]
+    # A label from long ago says less of today: four fifths for every round.
+    moved = []
+    for back in (1, 2, 20):
+        old, _ = notes[-back]
+        early = copy.deepcopy(before)
+        early.correct(old._replace(mixes=note.mixes), proba[:1], [surprise])
+        moved.append(np.abs(early._state.weights[memories] / before._state.weights[memories] - 1).max(axis=1))
+    np.testing.assert_allclose(moved[1] / moved[0], 0.8, rtol=1e-6)
+    assert (moved[2] < 0.02 * moved[0]).all()
 
 
 def test_of_a_place_that_another_mix_has_taken_since_nothing_is_said():

@@ -58,13 +58,14 @@ def _reweigh(
 ) -> None:
     """Put what a label says of the experts of round t in the place of what the sample said, as if it were today.
 
-    Under a share, the best expert of round t is still the best one with the chance that nothing was dealt out since;
-    otherwise a label from then says nothing of today. A place that another mix has taken since is left alone.
+    The best expert of round t is still the best one with the chance that nothing was dealt out since, of which the
+    largest share is the most cautious; otherwise a label from then says nothing of today. (By the chance under each
+    share of its own, labels 20 rounds late did harm: the rounds since then, which have often seen another expert take
+    over, were not asked.) A place that another mix has taken since is left alone.
     """
     means = np.empty(len(trust))
-    since = t / (now + 1.0)  # the product of 1 - 1 / (u + 1) over the rounds u = t, ..., now
+    stays = (1.0 - SHARES.max()) ** (now - t + 1)
     for s in range(len(trust)):
-        stays = (1.0 - SHARES[s]) ** (now - t + 1) if SHARES[s] > 0.0 else since
         likely, total = 0.0, 0.0
         for e in range(EXPERTS):
             if e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t:
@@ -76,7 +77,7 @@ def _reweigh(
                 weights[s, e] *= 1.0 - stays + stays * told[e] / guessed[e] / means[s]
     mean = (trust * means).sum()
     for s in range(len(trust)):
-        trust[s] *= 1.0 - since + since * means[s] / mean
+        trust[s] *= 1.0 - stays + stays * means[s] / mean
 
 
 @compiled

@@ -185,8 +185,8 @@ class LikelihoodMixture(BankedTracker):
         >>> log = Evidence(np.array([[0.9, 0.1]] * 100), np.array([0.5, 0.5]), starts=np.arange(0, 101, 10))
         >>> LikelihoodMixture(2).play(log)[[0, 1, -1]].round(2)
         array([[0.5 , 0.5 ],
-               [0.71, 0.29],
-               [0.98, 0.02]])
+               [0.68, 0.32],
+               [0.96, 0.04]])
         """
         proba, source_prior, labels = self._check(evidence)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
@@ -214,8 +214,8 @@ class LikelihoodMixture(BankedTracker):
         """Count samples of an earlier round by their labels, and no longer by what they probably were.
 
         All counts are then as if the labels had come in time, but for what other samples were taken for meanwhile. The
-        experts' weights are corrected by what the label and the sample say of that round's experts, as far as nothing
-        is likely to have changed since.
+        experts' weights are corrected by what the label and the sample say of that round's experts, with the chance
+        that nothing has changed since: 0.8 for every round.
 
         Parameters
         ----------
