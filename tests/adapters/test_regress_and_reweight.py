@@ -428,3 +428,15 @@ def test_warnings_point_at_the_caller():
 def test_columns_from_a_data_frame_can_be_saved():
     adapter = Uncalibrated(source_prior=pd.Series([0.4, 0.3, 0.2, 0.1])).fit(*HOLDOUT)
     np.testing.assert_array_equal(loads(dumps(adapter)).source_prior_, adapter.source_prior_)
+
+
+def test_sightings_are_not_worked_out_for_a_tracker_that_does_not_read_them(monkeypatch):
+    reading, not_reading = Uncalibrated(LastSighting(K)).fit(*HOLDOUT), Uncalibrated().fit(*HOLDOUT)
+
+    def estimate_groups(*_):
+        raise AssertionError("asked for sightings")
+
+    monkeypatch.setattr(BBSE, "estimate_groups", estimate_groups)
+    not_reading.update(BATCHES[0])
+    with pytest.raises(AssertionError, match="asked"):
+        reading.update(BATCHES[0])

@@ -270,7 +270,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         if len(proba) > 0:
             starts = np.array([0, len(proba)])
-            z = self.sightings(proba, labels, starts)[0]
+            z = self.sightings(proba, labels, starts)[0]  # Alg. 1, line 4
             self.tracker_.update(z, Evidence(proba, self.source_prior_, labels, starts))  # Alg. 1, line 5
             self._refresh()
 
@@ -283,8 +283,13 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         return project(tracked, *self._bounds)  # Alg. 1, line 2
 
     def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
-        """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
-        return sightings(self.marginals_, proba, labels, starts)  # Alg. 1, line 4
+        """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
+
+        Where the tracker looks at the batches themselves, nothing is estimated: the source prior stands for them.
+        """
+        if not getattr(self.tracker_, "reads_sightings", True):
+            return np.tile(self.source_prior_, (len(starts) - 1, 1))
+        return sightings(self.marginals_, proba, labels, starts)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
