@@ -13,7 +13,10 @@ def modules():
     """The modules that export public names."""
     return [
         baserate,
-        *(importlib.import_module(f"baserate.{name}") for name in (*ROLES, "metrics", "datasets", "integrations")),
+        *(
+            importlib.import_module(f"baserate.{name}")
+            for name in (*ROLES, "metrics", "datasets", "integrations", "trust")
+        ),
     ]
 
 

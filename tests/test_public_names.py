@@ -40,6 +40,10 @@ FROZEN = {
         "TransformerHead", "features", "fit_in_epochs", "mlp", "outputs", "train",
     },
     "baserate.integrations": {"LastLayer", "last_layer"},
+    "baserate.trust": {
+        "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "Merged", "PriorBand", "Problem",
+        "UnknownMass", "health", "merge_classes",
+    },
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ _HOME = {
 
 _SUB_PACKAGES = {
     "adapters", "calibrators", "checks", "datasets", "integrations", "learners", "marginals", "metrics", "models",
-    "shifts", "trackers",
+    "shifts", "trackers", "trust",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""How far the estimates of `baserate.trust` can be trusted, measured."""

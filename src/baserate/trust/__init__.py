@@ -1,0 +1,22 @@
+"""How far to trust what is tracked: bands, estimates of accuracy, and checks of assumptions."""
+
+from baserate.trust.accuracy import Accuracy, AccuracyEstimate
+from baserate.trust.assumption import AssumptionCheck, Finding
+from baserate.trust.bands import PriorBand
+from baserate.trust.gate import Gate
+from baserate.trust.health import Merged, Problem, health, merge_classes
+from baserate.trust.unknown import UnknownMass
+
+__all__ = [
+    "Accuracy",
+    "AccuracyEstimate",
+    "AssumptionCheck",
+    "Finding",
+    "Gate",
+    "Merged",
+    "PriorBand",
+    "Problem",
+    "UnknownMass",
+    "health",
+    "merge_classes",
+]

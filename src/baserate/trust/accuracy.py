@@ -1,0 +1,284 @@
+"""AccuracyEstimate: how often the adapted model is right, without labels."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.compiled import compiled
+from baserate.protocols import FloatArray, IntArray
+from baserate.simplex import log_ratio, reweight
+from baserate.state import check_array
+from baserate.trust._beta_mixtures import beta_mixture_quantiles
+from baserate.trust._kept_holdout import KeptHoldout
+from baserate.trust._label_estimates import label_estimates
+from baserate.validation import check_fitted, check_integer, check_prior, check_proba, check_real
+
+_FULL = 64  # a part of the window is full with one in so many of its samples
+_PARTS = 2 * _FULL  # there is room for parts that were not, as the class mix moved on
+_ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
+_GAP = 0.02  # how far off the confidence of a calibrated model may well be
+
+
+class Accuracy(NamedTuple):
+    """An estimated accuracy, and the limits that it lies between."""
+
+    value: float
+    low: float
+    high: float
+
+
+class AccuracyEstimate(KeptHoldout):
+    r"""The accuracy of a re-weighted model over the last samples, from probabilities alone.
+
+    O(n k) time a round of n samples. A question takes O(n k) for a holdout of n samples where the mix stood still, and
+    up to 128 times that where it did not.
+
+    Parameters
+    ----------
+    window : int
+        How many samples "now" is; at least 64. Fewer are used where the mix moves very much.
+
+    Attributes
+    ----------
+    source_prior_ : (k,) array
+        The class mix that the probabilities assume.
+
+    Notes
+    -----
+    An honest model is right as often as it says: its accuracy is the mean of its largest adapted probability over the
+    window. How far it is from honest is seen on the holdout: with that class mix's re-weighting, ``g[c]`` is the share
+    of right predictions minus the mean of the largest probability among samples of class c. The window has the mix
+    ``mean of t``, where t is a linear function of a sample's probabilities with the c-th unit vector as its mean over
+    class c of the holdout. So the estimate is
+
+    ``mean of (largest probability + t . g)`` over the window,
+
+    and its error is a mean of the same residual ``e = right - largest probability - t . g`` over the window (n samples)
+    and over each class of the holdout (n_c samples), with variance ``sum_c q[c] var_c(e) / n`` and ``sum_c q[c]^2
+    var_c(e) / n_c``. All this is done for each part of the window, with the class mix it was predicted with.
+
+    A small holdout knows the correction less well than it is known beforehand to be small. So the sum of all ``t . g``
+    is shrunk as if it was drawn with a standard deviation of 0.02, or of what was found where that is clearly more. The
+    limits are quantiles of a beta distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> def model_outputs(n, share):
+    ...     y = (rng.random(n) < share).astype(int)
+    ...     odds = np.exp(rng.normal(2.0 * y - 1.0, 1.0) * 2.0)
+    ...     return np.column_stack([1 / (1 + odds), odds / (1 + odds)]), y
+    >>> estimate = AccuracyEstimate().fit(*model_outputs(1000, share=0.5))
+    >>> proba, y = model_outputs(5000, share=0.9)
+    >>> estimate.update(proba, prior=[0.1, 0.9])
+    >>> np.round(estimate.estimate(), 2)
+    array([0.94, 0.92, 0.96])
+    >>> adapted = proba * [0.1, 0.9] / estimate.source_prior_
+    >>> float((adapted.argmax(axis=1) == y).mean().round(2))
+    0.93
+    """
+
+    def __init__(self, window: int = 5000) -> None:
+        self.window = window
+
+    def fit(self, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike | None = None) -> Self:
+        """Keep the holdout.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The calibrated model's probabilities on labelled samples it was not trained on.
+        y : (n,) array of int
+            Their labels, every class at least once.
+        source_prior : (k,) array, optional
+            The class mix that the probabilities assume. Default: the holdout's.
+        """
+        check_integer(self.window, "window", _FULL)
+        self._keep(proba, y, source_prior)
+        self.reset()
+        return self
+
+    def reset(self) -> None:
+        """Forget the stream."""
+        check_fitted(self, "source_prior_")
+        k = len(self.source_prior_)
+        self._current = 0
+        self._sizes = np.zeros(_PARTS)
+        self._confidence = np.zeros(_PARTS)
+        self._outputs = np.zeros((_PARTS, k))
+        self._priors = np.zeros((_PARTS, k))
+
+    def update(self, proba: ArrayLike, prior: ArrayLike) -> None:
+        """Take in a round.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The calibrated model's probabilities, before re-weighting.
+        prior : (k,) array
+            The class mix that they were re-weighted to.
+        """
+        check_fitted(self, "source_prior_")
+        k = len(self.source_prior_)
+        rows, mix = check_proba(proba, k), check_prior(prior, k)
+        starts = np.array([0, len(rows)])
+        adapted = reweight(rows, log_ratio(mix, self.source_prior_)[np.newaxis], starts)
+        self.take_in(rows, adapted, mix[np.newaxis], starts)
+
+    def take_in(self, rows: FloatArray, adapted: FloatArray, priors: FloatArray, starts: IntArray) -> None:
+        """Take in rounds that an adapter has checked and predicted; nothing is checked again.
+
+        Parameters
+        ----------
+        rows : (n, k) array
+            The calibrated model's probabilities.
+        adapted : (n, k) array
+            The same, re-weighted.
+        priors : (m, k) array
+            The class mix that each round was re-weighted to.
+        starts : (m + 1,) array of int
+            Round j is the rows ``starts[j]:starts[j + 1]``.
+        """
+        self._current = _count(
+            self._current,
+            self._sizes,
+            self._confidence,
+            self._outputs,
+            self._priors,
+            rows,
+            adapted,
+            priors,
+            starts,
+            self.window,
+        )
+
+    def estimate(self, level: float = 0.9) -> Accuracy:
+        """The share of right predictions in the window; changes nothing.
+
+        Parameters
+        ----------
+        level : float
+            How often the share shall be within the limits.
+
+        Returns
+        -------
+        Accuracy
+            ``value, low, high``. Before the first sample nothing is known: NaN, 0 and 1.
+        """
+        check_fitted(self, "source_prior_")
+        check_real(level, "level", 0.0, 1.0, closed=False)
+        parts = self._recent()
+        if len(parts) == 0:
+            return Accuracy(float("nan"), 0.0, 1.0)
+        value, variance = self._moments(parts)
+        value, tail = float(np.clip(value, 0.0, 1.0)), 0.5 * (1.0 - level)
+        low, high = beta_mixture_quantiles(
+            np.ones(1), np.array([[value]]), np.array([[variance]]), np.array([tail, 1.0 - tail])
+        )[:, 0]
+        return Accuracy(value, min(float(low), value), max(float(high), value))
+
+    def _recent(self) -> list[int]:
+        """Parts of the window, the newest first, until they are enough."""
+        parts, total = [], 0.0
+        for back in range(_PARTS):
+            part = (self._current - back) % _PARTS
+            if self._sizes[part] == 0.0 or total >= self.window:
+                break
+            parts.append(part)
+            total += self._sizes[part]
+        return parts
+
+    def _alike(self, parts: list[int]) -> list[list[int]]:
+        """The parts, grouped by the class mix they were predicted with."""
+        groups: list[list[int]] = []
+        for part in parts:
+            prior = self._priors[part] / self._sizes[part]
+            for group in groups:
+                if np.abs(prior - self._priors[group[0]] / self._sizes[group[0]]).max() < _ALIKE:
+                    group.append(part)
+                    break
+            else:
+                groups.append([part])
+        return groups
+
+    def _moments(self, parts: list[int]) -> tuple[float, float]:
+        """The estimate, and the variance of its error."""
+        n, k = self._proba.shape
+        class_weights, n_class = self._class_weights()
+        labels = label_estimates(self._proba, class_weights, self.source_prior_, self.source_prior_)
+        # At the source's mix, scores are probabilities over that mix: of a stream it is enough to know their sum.
+        to_labels = labels.inverse / self.source_prior_[:, np.newaxis]
+        n_window = self._sizes[parts].sum()
+        correction = on_stream = 0.0
+        on_holdout = np.zeros((n, k))
+        for group in self._alike(parts):
+            size = self._sizes[group].sum()
+            adapted = self._adapted(self._priors[group].sum(axis=0) / size)
+            largest = adapted.max(axis=1)
+            right = np.zeros((n, k))
+            right[np.arange(n), adapted.argmax(axis=1)] = 1.0
+            gap = (class_weights * (right - largest[:, np.newaxis])).sum(axis=0)
+            q = self._outputs[group].sum(axis=0) / size @ to_labels
+            residual = right - (largest + labels.rows @ gap)[:, np.newaxis]
+            correction += size / n_window * (q @ gap)
+            on_stream += size / n_window * (np.maximum(q, 0.0) @ (class_weights * residual**2).sum(axis=0))
+            on_holdout += size / n_window * q * residual
+        holdout = float((class_weights * on_holdout**2).sum(axis=0) @ (1.0 / n_class))
+        expected = max(_GAP**2, correction**2 - holdout)
+        trust = expected / (expected + holdout)
+        confidence = self._confidence[parts].sum() / n_window
+        return confidence + trust * correction, trust * holdout + on_stream / n_window
+
+    def _adapted(self, prior: FloatArray) -> FloatArray:
+        return reweight(self._proba, log_ratio(prior, self.source_prior_)[np.newaxis], np.array([0, len(self._proba)]))
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "source_prior_"):
+            k = len(self.source_prior_)
+            for name, like in (
+                ("_sizes", np.empty(_PARTS)),
+                ("_confidence", np.empty(_PARTS)),
+                ("_outputs", np.empty((_PARTS, k))),
+                ("_priors", np.empty((_PARTS, k))),
+            ):
+                check_array(getattr(self, name), name, like)
+            if self._current not in range(_PARTS):
+                raise ValueError(f"holds {self._current!r} as _current, not a number below {_PARTS}")
+        return self
+
+
+@compiled
+def _count(
+    current: int,
+    sizes: FloatArray,
+    confidence: FloatArray,
+    outputs: FloatArray,
+    priors: FloatArray,
+    rows: FloatArray,
+    adapted: FloatArray,
+    mixes: FloatArray,
+    starts: IntArray,
+    window: int,
+) -> int:
+    """Add samples to the current part of a window, or to new ones; gives which part is the current one then."""
+    k = rows.shape[1]
+    for j in range(len(starts) - 1):
+        moved = False
+        for c in range(k):
+            moved |= abs(priors[current, c] - sizes[current] * mixes[j, c]) >= sizes[current] * _ALIKE
+        moved &= sizes[current] > 0.0
+        for i in range(starts[j], starts[j + 1]):
+            if moved or sizes[current] * _FULL >= window:
+                current, moved = (current + 1) % _PARTS, False
+                sizes[current], confidence[current], outputs[current], priors[current] = 0.0, 0.0, 0.0, 0.0
+            largest = 0.0
+            for c in range(k):
+                largest = max(largest, adapted[i, c])
+                outputs[current, c] += rows[i, c]
+                priors[current, c] += mixes[j, c]
+            sizes[current] += 1.0
+            confidence[current] += largest
+    return current

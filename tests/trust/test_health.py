@@ -1,0 +1,120 @@
+"""health: each fault of a holdout is named, with its classes; a good holdout is not complained of."""
+
+import numpy as np
+import pytest
+from trust.simulated import holdout, labels, outputs
+
+from baserate.trust import health, merge_classes
+
+
+def kinds(*args, **kwargs):
+    return [problem.kind for problem in health(*args, **kwargs)]
+
+
+def test_a_good_holdout_has_no_problems():
+    """400 of them: at a significance of 0.001 a test, none to three complaints are expected."""
+    complaints = 0
+    for seed in range(400):
+        complaints += len(health(*holdout(np.random.default_rng(seed), 300)))
+    assert complaints <= 4
+
+
+def test_a_missing_class_is_named():
+    rng = np.random.default_rng(0)
+    y = labels(rng, 200, [0.5, 0.0, 0.5])
+    (problem,) = health(outputs(rng, y), y)
+    assert problem.kind == "missing"
+    assert problem.classes == (1,)
+    assert "class 1" in str(problem)
+
+
+def test_a_class_with_few_samples_is_named():
+    rng = np.random.default_rng(0)
+    y = np.array([0] * 100 + [1] * 9 + [2] * 100)
+    found = [p for p in health(outputs(rng, y), y, source_prior=np.full(3, 1 / 3)) if p.kind == "small"]
+    assert [p.classes for p in found] == [(1,)]
+    enough = np.array([0] * 100 + [1] * 10 + [2] * 100)
+    assert "small" not in kinds(outputs(rng, enough), enough, source_prior=np.full(3, 1 / 3))
+
+
+def test_a_large_slack_is_a_small_holdout():
+    proba, y = holdout(np.random.default_rng(0), 300)
+    assert kinds(proba, y, slack=[0.05, 0.05, 0.05]) == []
+    (problem,) = health(proba, y, slack=[0.1, 0.1, 0.1])
+    assert problem.kind == "small"
+    assert "15 %" in problem.message
+
+
+def test_confused_classes_are_named_and_can_be_merged():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    three = outputs(rng, np.where(y == 3, 1, y))
+    proba = np.column_stack([three[:, 0], three[:, 1] / 2, three[:, 2], three[:, 1] / 2])
+    proba[:, [0, 2]] /= 1.0
+    proba /= proba.sum(axis=1, keepdims=True)
+    (problem,) = [p for p in health(proba, y) if p.kind == "confused"]
+    assert problem.classes == (1, 3)
+    assert "merge_classes(proba, [(1, 3)])" in problem.message
+    merged = merge_classes(proba, [problem.classes])
+    assert "confused" not in kinds(merged.proba, merged.mapping[y])
+    assert merged.mapping.tolist() == [0, 1, 2, 1]
+
+
+def test_a_known_sigma_min_decides():
+    proba, y = holdout(np.random.default_rng(0), 300)
+    assert kinds(proba, y, sigma_min=0.2) == []
+    (problem,) = health(proba, y, sigma_min=0.01)
+    assert problem.kind == "confused"
+    assert "100 times" in problem.message
+
+
+@pytest.mark.parametrize(("sharpness", "word"), [(3.0, "too sure"), (0.3, "not sure enough")])
+def test_dishonest_confidence_is_noticed_and_its_direction(sharpness, word):
+    proba, y = holdout(np.random.default_rng(0), 1000, sharpness)
+    found = [p for p in health(proba, y) if p.kind == "calibration"]
+    assert any(word in p.message for p in found)
+    honest, _ = holdout(np.random.default_rng(0), 1000)
+    assert kinds(proba, y, calibrated=honest) == []
+
+
+def test_a_biased_model_is_noticed_with_its_classes():
+    proba, y = holdout(np.random.default_rng(0), 1000)
+    biased = proba * [3.0, 1.0, 1.0]
+    found = [p for p in health(biased / biased.sum(axis=1, keepdims=True), y) if p.kind == "calibration"]
+    assert 0 in found[0].classes
+    assert "class 0" in found[0].message
+
+
+def test_another_source_prior_is_no_fault_of_the_model():
+    rng = np.random.default_rng(0)
+    y = labels(rng, 1000, [0.7, 0.15, 0.15])
+    proba = outputs(rng, y)  # made for an even mix
+    assert "calibration" in kinds(proba, y)
+    assert kinds(proba, y, source_prior=np.full(3, 1 / 3)) == []
+
+
+def test_merging_adds_columns_and_keeps_the_order():
+    merged = merge_classes([[0.1, 0.2, 0.3, 0.25, 0.15]], [(4, 1), (2, 3)])
+    assert merged.proba == pytest.approx(np.array([[0.1, 0.35, 0.55]]))
+    assert merged.mapping.tolist() == [0, 1, 2, 2, 1]
+    nothing = merge_classes([[0.4, 0.6]], [])
+    assert nothing.mapping.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [([(1,)], "at least two"), ([(0, 1), (1, 2)], "twice"), ([(0, 0)], "twice"), ([(0, 7)], "unknown label 7")],
+)
+def test_bad_groups_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        merge_classes([[0.2, 0.3, 0.5]], groups)
+
+
+def test_bad_input_is_refused():
+    proba, y = holdout(np.random.default_rng(0), 30)
+    with pytest.raises(ValueError, match="calibrated has 29 rows"):
+        health(proba, y, calibrated=proba[:29])
+    with pytest.raises(ValueError, match="sigma_min"):
+        health(proba, y, sigma_min=-1.0)
+    with pytest.raises(ValueError, match="slack"):
+        health(proba, y, slack=[0.1])
