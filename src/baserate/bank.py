@@ -65,7 +65,7 @@ class Bank(Component):
     Parameters
     ----------
     adapter : RegressAndReweight
-        Fitted, with a tracker of bounded state, such as `FollowTheHistory`. It is the template: copied, not moved.
+        Fitted, with a tracker of bounded state, such as the default. It is the template: copied, not moved.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Bank(Component):
         if not isinstance(adapter.tracker_, BankableTracker):
             raise TypeError(
                 f"the adapter's tracker, {type(adapter.tracker_).__name__}, cannot be held as arrays of bounded size; "
-                "for a bank choose one with bounded state, such as FollowTheHistory or FollowTheFixedWindow."
+                "for a bank choose one with bounded state, such as LikelihoodMixture, the default."
             )
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")

@@ -37,9 +37,10 @@ from baserate.validation import check_fitted, check_has_methods, check_limits, c
 class RegressAndReweight(LateLabels, ReweightingAdapter):
     """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
 
-    Each unlabelled batch gives a noisy sighting of the class mix, a tracker averages the sightings over as long as the
-    mix stands still, and predictions are multiplied by the tracked mix over the source mix. With `FLHFTL` its expected
-    dynamic regret is of the optimal order T^(2/3) V^(1/3), V the total variation of the mix (Theorem 1).
+    A tracker follows the class mix over unlabelled batches, and predictions are multiplied by the tracked mix over the
+    source mix. The default tracker weighs the samples themselves. In the paper, each batch gives a noisy sighting of
+    the mix, and a tracker averages the sightings over as long as the mix stands still: with `FLHFTL` the expected
+    dynamic regret is then of the optimal order T^(2/3) V^(1/3), V the total variation of the mix (Theorem 1).
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         Follows the class mix. Default: `LikelihoodMixture` for the holdout's number of classes. It is cloned, never
         moved itself.
     marginals : MarginalEstimator, optional
-        Turns a batch into a sighting. Default: `BBSE`.
+        Turns a batch into a sighting, for trackers that read sightings. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
         Makes the probabilities honest before anything else sees them. ``"auto"`` (default) is `AutoCalibrator`, which
         chooses on the holdout, and leaves probabilities alone that are honest; ``None`` is for those that are known to
