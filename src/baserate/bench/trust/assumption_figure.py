@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from baserate.bench.figures import Chart, Line, line_styles, save_charts
+from baserate.bench.figures import Chart, Line, LineStyle, line_styles, save_charts
 
 Delays = Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]]
-"""By kind of violation, model, and size: rounds until the alarm of each run, infinite where there was none."""
+"""By kind of violation, data, and size: rounds until the alarm of each run, infinite where there was none."""
 
-_QUANTILES = {"median": 0.5, "90 % of runs": 0.9}
+_DASHES = (4.0, 2.0)
 
 
 def quantile(rounds: Sequence[float], share: float) -> float:
@@ -22,14 +22,15 @@ def quantile(rounds: Sequence[float], share: float) -> float:
 def save_delays(delays: Delays, path: str | os.PathLike[str], longest: int) -> None:
     """Draw the rounds until an alarm; a line ends where that is not within the `longest` stream tried."""
     charts = []
-    for kind, models in delays.items():
+    colours = line_styles(list(dict.fromkeys(name for by_name in delays.values() for name in by_name)))
+    styles = dict(colours) | {f"{name} 90 %": LineStyle(style.colour, _DASHES) for name, style in colours.items()}
+    for kind, by_name in delays.items():
         lines = {}
-        for model, by_size in models.items():
-            for name, share in _QUANTILES.items():
+        for name, by_size in by_name.items():
+            for share, line in ((0.5, name), (0.9, f"{name} 90 %")):
                 reached = {size: quantile(rounds, share) for size, rounds in by_size.items()}
                 seen = {size: delay for size, delay in reached.items() if delay <= longest}
-                lines[f"{model}, {name}"] = Line(list(seen), list(seen.values()))
-        sizes = sorted({size for by_size in models.values() for size in by_size})
-        charts.append(Chart("Rounds until the alarm", kind, lines, ticks=sizes, log_x=True))
-    names = list(dict.fromkeys(name for chart in charts for name in chart.lines))
-    save_charts(charts, line_styles(names), path)
+                lines[line] = Line(list(seen), list(seen.values()))
+        sizes = sorted({size for by_size in by_name.values() for size in by_size})
+        charts.append(Chart("Rounds until the alarm: median, 90 %", kind, lines, ticks=sizes, log_x=True))
+    save_charts(charts, styles, path)
