@@ -84,9 +84,9 @@ def look(
     labels: IntArray,
 ) -> FloatArray:
     """(k, m) what each expert is judged by in a batch."""
-    weight, together = say(weights, trust), np.empty(len(mixes))
     if slack.max() == 0.0:
         return mixes
+    weight, together = say(weights, trust), np.empty(len(mixes))
     mean(mixes, weight, together)
     return excused(mixes, counts, weight, slack, _soft_counts(together / source_prior, proba, labels))
 

@@ -34,7 +34,7 @@ class KeptHoldout(Component):
             if source_prior is None
             else check_prior(source_prior, k, "source_prior", positive=True)
         )
-        rows = _thinned(labels, counts, max(_NUMBERS // k, _ROWS_PER_CLASS * k))
+        rows = thinned(labels, counts, max(_NUMBERS // k, _ROWS_PER_CLASS * k))
         self.source_prior_, self._proba, self._labels = prior, checked[rows], labels[rows]
 
     def _class_weights(self) -> tuple[FloatArray, FloatArray]:
@@ -58,7 +58,7 @@ class KeptHoldout(Component):
         return super().set_state(state)
 
 
-def _thinned(labels: IntArray, counts: IntArray, limit: int) -> IntArray:
+def thinned(labels: IntArray, counts: IntArray, limit: int) -> IntArray:
     """Rows to keep, in their order: all, or about `limit`, the same share of every class."""
     if len(labels) <= limit:
         return np.arange(len(labels))

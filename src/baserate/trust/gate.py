@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
 from baserate.trust._bets import STAKES, bet
-from baserate.trust._kept_holdout import _thinned
+from baserate.trust._kept_holdout import thinned
 from baserate.trust._rehearsal import WEIGHTS, rehearse
 from baserate.validation import as_float_array, check_fitted, check_holdout, check_prior, check_real
 
@@ -120,7 +120,7 @@ class Gate(Component):
             prior, few = counts / len(labels), counts < _FEW
             if source_prior is not None:
                 prior = check_prior(source_prior, k, "source_prior", positive=True)
-            kept = _thinned(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k))
+            kept = thinned(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k))
             rows, labels = rows[kept], labels[kept]
         self.source_prior_, self._proba, self._labels, self._few = prior, rows, labels, few
         self._start()
