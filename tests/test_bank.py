@@ -1,5 +1,6 @@
 """A bank of many is many banks of one."""
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -19,11 +20,12 @@ RNG = np.random.default_rng(0)
 Y = np.r_[np.arange(K), RNG.integers(K, size=600)]
 P = 0.5 * np.eye(K)[Y] + 0.5 * RNG.dirichlet(np.ones(K), size=len(Y))
 
+Ungated = functools.partial(RegressAndReweight, gate=False)  # as keys of a bank are
 ADAPTERS = {
-    "history": RegressAndReweight(FollowTheHistory(K)),
-    "window": RegressAndReweight(FollowTheFixedWindow(K, window=3), BBSE(clip=False), floor=0.02),
-    "last, born elsewhere": RegressAndReweight(LastSighting(K, prior=[0.8, 0.1, 0.1]), source_prior=[0.2, 0.3, 0.5]),
-    "shadow": RegressAndReweight(FollowTheHistory(K), enabled=False),
+    "history": Ungated(FollowTheHistory(K)),
+    "window": Ungated(FollowTheFixedWindow(K, window=3), BBSE(clip=False), floor=0.02),
+    "last, born elsewhere": Ungated(LastSighting(K, prior=[0.8, 0.1, 0.1]), source_prior=[0.2, 0.3, 0.5]),
+    "shadow": Ungated(FollowTheHistory(K), enabled=False),
 }
 
 

@@ -41,8 +41,8 @@ FROZEN = {
     },
     "baserate.integrations": {"LastLayer", "last_layer"},
     "baserate.trust": {
-        "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "Merged", "PriorBand", "Problem",
-        "UnknownMass", "health", "merge_classes",
+        "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "HoldoutWarning", "Merged", "PriorBand",
+        "Problem", "UnknownMass", "health", "merge_classes",
     },
 }  # fmt: skip
 

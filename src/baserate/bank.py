@@ -57,8 +57,12 @@ class Bank(Component):
     """One fitted `RegressAndReweight`, many independent streams: one per shop, hospital or customer.
 
     All keys share the model's holdout; each has a class mix of its own. A call of `step` is one round for every key it
-    holds rows of, with as many rows per key as there are; a key gives the same numbers as an adapter of its own, bit
-    for bit. A key that was never seen before starts where the tracker starts: by default, at the source prior.
+    holds rows of, with as many rows per key as there are; a key gives the same numbers as an adapter of its own with
+    ``gate=False``, bit for bit. A key that was never seen before starts where the tracker starts: by default, at the
+    source prior.
+
+    Keys have neither a gate nor a check of label shift: each would take more room and time than all the rest of a key.
+    To be warned, feed an adapter of its own with all samples beside the bank: a mixture of label shifts is one, too.
 
     When the model is redeployed, ``bank.adapter.refit(proba, y)`` takes over its holdout for every key.
 

@@ -36,12 +36,15 @@ class Evidence:
         Known labels, `UNLABELLED` where there is none.
     starts : (m + 1,) array of int, optional
         Batch ``j`` is the rows ``starts[j]:starts[j + 1]``. By default all rows are one batch.
+    checked : bool
+        Whether all this has been checked, as an adapter has: a tracker then does not do so again.
     """
 
     proba: FloatArray
     source_prior: FloatArray
     labels: IntArray | None = None
     starts: IntArray | None = None
+    checked: bool = False
 
     @property
     def n(self) -> int:

@@ -371,9 +371,9 @@ def check_fitted(estimator: object, attribute: str) -> None:
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet; call fit on the holdout first.")
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside of this package that led here."""
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "baserate":
         level += 1
-    warnings.warn(message, UserWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -112,7 +112,7 @@ def test_a_bank_calibrates_as_its_adapter_does():
     rng = np.random.default_rng(2)
     p, y = draw(rng, 300, 3)
     p = distort(p, 0.4)
-    alone = RegressAndReweight(FollowTheHistory(3), source_prior=[0.2, 0.3, 0.5]).fit(p, y)
+    alone = RegressAndReweight(FollowTheHistory(3), source_prior=[0.2, 0.3, 0.5], gate=False).fit(p, y)
     bank = Bank(alone)
     assert alone.calibrator_.chosen_ != "identity"
     for i in range(5):

@@ -12,7 +12,8 @@ from baserate.protocols import Evidence
 from baserate.state import Component, dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting, LikelihoodMixture
 
-Uncalibrated = functools.partial(RegressAndReweight, calibrator=None)  # so that what comes out can be computed by hand
+# So that what comes out can be computed by hand.
+Uncalibrated = functools.partial(RegressAndReweight, calibrator=None, gate=False)
 RNG = np.random.default_rng(0)
 K = 4
 Y = np.r_[np.arange(K), RNG.choice(K, p=[0.4, 0.3, 0.2, 0.1], size=400)]

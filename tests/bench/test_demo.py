@@ -47,7 +47,7 @@ def test_a_cell_is_what_a_direct_evaluation_gives(demo, problem):
     rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
     path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
     stream = sample_stream(problem.pool_proba, problem.pool_y, path, batch_size=BATCH, rng=rng)
-    adapter = RegressAndReweight(FLHFTL(10, experts="window")).fit(problem.holdout_proba, problem.holdout_y)
+    adapter = RegressAndReweight(FLHFTL(10, experts="window"), gate=False).fit(problem.holdout_proba, problem.holdout_y)
     direct = evaluate(adapter, stream)
     ours = cell(demo, "Square", "FLH-FTL (window)").evaluation
     np.testing.assert_array_equal(ours.wrong, direct.wrong)

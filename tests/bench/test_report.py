@@ -118,9 +118,9 @@ def test_it_is_accessible(page):
     assert reader.all("html") == [{"lang": "en"}]
     assert len(reader.all("title")) == len(reader.all("h1")) == len(reader.all("main")) == 1
     assert len(reader.all("caption")) == len(reader.all("table")) == 4
-    assert len(reader.all("figcaption")) == len(reader.all("figure")) == 8
+    assert len(reader.all("figcaption")) == len(reader.all("figure")) == 11
     pictures = [a for a in reader.all("svg") if "aria-hidden" not in a]
-    assert len(pictures) == 8
+    assert len(pictures) == 11
     assert all(a["role"] == "img" and a["aria-label"] for a in pictures)
     assert all(a["scope"] in ("row", "col") for a in reader.all("th"))
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._waiting import Waiting
 from baserate.protocols import UNLABELLED, CorrectableTracker, Evidence, FloatArray, IntArray, Key, Tracker
+from baserate.trust.watch import Watch
 from baserate.validation import check_fitted, check_labels
 
 
@@ -15,6 +16,7 @@ class LateLabels(ReweightingAdapter):
     """The part of an adapter around a tracker that takes labels by the names of their samples."""
 
     tracker_: Tracker
+    _watch: Watch
     _waiting: Waiting
     missed_labels_: int
 
@@ -57,7 +59,8 @@ class LateLabels(ReweightingAdapter):
         labels = check_labels(y, len(names), len(self.source_prior_), missing=True)
         used = 0
         for note, proba, told in self._waiting.take(names, labels):
-            tracker.correct(note, proba, told)
+            self._watch.take_labels(proba, note[-1], told)
+            tracker.correct(note[:-1], proba, told)
             used += len(told)
         self.missed_labels_ += int(np.count_nonzero(labels != UNLABELLED)) - used
         self._refresh()
@@ -88,7 +91,9 @@ class LateLabels(ReweightingAdapter):
 
     def _take_in(self, proba: FloatArray, labels: IntArray | None, names: list[Key] | None) -> None:
         waits = names is not None and len(names) > 0
-        note = self._correctable().note(Evidence(proba, self.source_prior_, labels)) if waits else None
+        note = None
+        if waits:
+            note = (*self._correctable().note(Evidence(proba, self.source_prior_, labels)), self._current_prior())
         self._advance(proba, labels)
         if names is not None and waits:
             self._waiting.add(names, note, proba, labels)

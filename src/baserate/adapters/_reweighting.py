@@ -23,13 +23,14 @@ from baserate.validation import (
 
 
 class Holdout(NamedTuple):
-    """What an adapter learns from a holdout: how to calibrate, the source prior, and the calibrated samples."""
+    """What an adapter learns from a holdout: how to calibrate, the source prior, the calibrated samples, the others."""
 
     calibrator: Calibrator | None
     offsets: FloatArray | None
     source_prior: FloatArray
     proba: FloatArray | None
     labels: IntArray | None
+    raw: FloatArray | None
 
 
 class ReweightingAdapter(Component):
@@ -89,13 +90,14 @@ class ReweightingAdapter(Component):
             source_prior = self._source_prior(labels, holdout.shape[1])
         calibrator = self._new_calibrator(labeled=labels is not None)
         if calibrator is None or holdout is None or labels is None:
-            return Holdout(None, None, source_prior, holdout, labels)
+            return Holdout(None, None, source_prior, holdout, labels, holdout)
         k = len(source_prior)
         check_all_classes_present(labels, k)
         shift = log_ratio(np.bincount(labels, minlength=k) / len(labels), source_prior)
         offsets = shift if np.abs(shift).max() > 1e-12 else None
         calibrator.fit(_shifted(holdout, offsets), labels)
-        return Holdout(calibrator, offsets, source_prior, calibrated(calibrator, offsets, holdout), labels)
+        proba_calibrated = calibrated(calibrator, offsets, holdout)
+        return Holdout(calibrator, offsets, source_prior, proba_calibrated, labels, holdout)
 
     def _new_calibrator(self, *, labeled: bool) -> Any:
         """An unfitted calibrator as asked for; without labels, none by default."""

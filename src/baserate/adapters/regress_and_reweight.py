@@ -13,6 +13,7 @@ from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
 from baserate.adapters._slack import slack
 from baserate.adapters._waiting import Waiting
+from baserate.adapters._watched import Watched
 from baserate.marginals import BBSE
 from baserate.protocols import (
     BindableTracker,
@@ -31,10 +32,13 @@ from baserate.protocols import (
 from baserate.simplex import log_ratio, project, reweight
 from baserate.state import check_array
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, LikelihoodMixture
-from baserate.validation import check_fitted, check_has_methods, check_limits, check_prior
+from baserate.trust import HoldoutWarning, health
+from baserate.trust.health import CONFUSED
+from baserate.trust.watch import Watch
+from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, check_prior, warn_user
 
 
-class RegressAndReweight(LateLabels, ReweightingAdapter):
+class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
     """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
 
     A tracker follows the class mix over unlabelled batches, and predictions are multiplied by the tracked mix over the
@@ -68,11 +72,17 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         parameters take effect with the next `fit`.
     max_waiting : int
         How many samples may wait for their labels, of those that came with ids; the oldest is given up first.
+    gate : bool
+        Hold the correction back, in part or wholly, where the holdout, labels, or a stream that is no label shift speak
+        against it: see `baserate.trust.Gate`. ``False`` always uses the tracked mix as it is, as the paper does.
+    alpha : float, optional
+        The probability of a false alarm, in the check of label shift, that is acceptable. ``None``, without a gate,
+        leaves out the check and the search for unknown mass, which take a third of a small round's time.
 
     Attributes
     ----------
     prior_ : (k,) array
-        The class mix as tracked now.
+        The class mix as tracked now. What the predictions are re-weighted to, with the gate, is in `log_offsets`.
     source_prior_ : (k,) array
         The class mix the model's probabilities assume.
     tracker_, marginals_, calibrator_
@@ -81,6 +91,12 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         How many samples wait for their labels.
     missed_labels_ : int
         How many labels came for samples that did not wait: too late, or under an unknown id.
+    assumption_evidence_, assumption_alarm_, assumption_findings_
+        Whether the stream is label shift at all.
+    fallback_active_, fallback_reason_, fallback_since_, correction_weight_
+        Whether the gate holds the correction back, why, since which round, and how much of it is used.
+    unknown_mass_ : float
+        The share of the stream that fits none of the classes.
 
     Examples
     --------
@@ -113,6 +129,8 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         source_prior: ArrayLike | None = None,
         enabled: bool = True,
         max_waiting: int = 10_000,
+        gate: bool = True,
+        alpha: float | None = 0.05,
     ) -> None:
         self.tracker = tracker
         self.marginals = marginals
@@ -123,6 +141,8 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         self.source_prior = source_prior
         self.enabled = enabled
         self.max_waiting = max_waiting
+        self.gate = gate
+        self.alpha = alpha
 
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
         self._learn(proba, y, tracker=None)
@@ -141,6 +161,9 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
 
     def _learn(self, proba: ArrayLike | None, y: ArrayLike | None, tracker: Tracker | None) -> None:
         """Fit every part on a holdout, with a new tracker or with the one that is running; all of it or nothing."""
+        check_option(self.gate, "gate", [True, False])
+        if self.gate and self.alpha is None:
+            raise ValueError("alpha is None, and the gate needs it; give a number such as 0.05, or set gate=False.")
         marginals = new_marginals(self.marginals)
         if y is None and getattr(marginals, "needs_labels", True):
             raise ValueError(
@@ -162,12 +185,18 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
-        if isinstance(tracker, ExcusingTracker) and holdout.proba is not None and holdout.labels is not None:
-            sampled = self.source_prior is None
-            tracker.excuse(slack(holdout.proba, holdout.labels, source_prior, sampled=sampled))
+        if holdout.raw is not None and holdout.proba is not None and holdout.labels is not None:
+            excused = slack(holdout.proba, holdout.labels, source_prior, sampled=self.source_prior is None)
+            if isinstance(tracker, ExcusingTracker):
+                tracker.excuse(excused)
+            for problem in health(holdout.raw, holdout.labels, holdout.proba, None, excused, self.source_prior):
+                if problem.kind != CONFUSED or not hasattr(marginals, "sigma_min_"):  # or it has been said already
+                    warn_user(problem.message, HoldoutWarning)
+        watch = Watch(self.alpha).fit(holdout.raw, holdout.proba, holdout.labels, source_prior)
         self._keep(holdout)
         self._bounds, self.marginals_, self.tracker_ = limits, marginals, tracker
         self._waiting: Waiting = waiting
+        self._watch: Watch = watch
         self._refresh()
 
     def _new_tracker(self, n_classes: int) -> Tracker:
@@ -186,6 +215,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         super()._start()
         self.tracker_.reset()
         self._waiting.clear()
+        self._watch.reset()
         self.missed_labels_ = 0
         self._refresh()
 
@@ -202,6 +232,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
             )
         self.tracker_.restart(prior)
         self._waiting.clear()
+        self._watch.restart(prior)
         self._refresh()
 
     def log_offsets(self) -> FloatArray:
@@ -233,37 +264,49 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         ids : sequence of str or of int, optional
             A name for each sample, under which its label may come later: see `update_labels`.
         """
-        rows = self.check_rows(proba)
-        labels, names = self._check_labels(y, rows), self._check_ids(ids, len(rows))
-        self._take_in(self.calibrate(rows), labels, names)
+        self._play(proba, y, ids)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
         """Predict a batch, then take it in, as `update` does; return what was used."""
+        return self._play(proba, y, ids)
+
+    def _play(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key] | None) -> Step:
         rows = self.check_rows(proba)
         labels, names = self._check_labels(y, rows), self._check_ids(ids, len(rows))
         calibrated = self.calibrate(rows)
-        foreseen, prior = self._foresee(calibrated)
+        foreseen, prior, used = self._foresee(calibrated)
         step = Step(foreseen if self.enabled else rows.copy(), prior, self._flags())
         self._take_in(calibrated, labels, names)
+        if labels is not None:
+            self._watch.take_labels(calibrated, prior, labels)
+        self._watch.take_in(rows, calibrated, foreseen, used, labels, self.tracker_, self._prior)
+        if self._gate_weight() != self._weight:
+            self._refresh_offsets()
         return step
 
-    def _foresee(self, proba: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What is predicted for a batch, and the class mix behind it; where each sample has its own, their mean."""
+    def _foresee(self, proba: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What is predicted for a batch, the class mix tracked, and that used; where samples have their own, means."""
         if self.transductive and len(proba) > 0:
             if isinstance(self.tracker_, LeaveOneOutTracker):
                 priors = self.project(self.tracker_.predict_left_out(Evidence(proba, self.source_prior_)))
-                offsets = log_ratio(priors, self.source_prior_)
-                return reweight(proba, offsets, np.arange(len(proba) + 1)), priors.mean(axis=0)
+                offsets, used = self._gated(priors)
+                adapted = reweight(proba, offsets, np.arange(len(proba) + 1))
+                return adapted, priors.mean(axis=0), used.mean(axis=0)
             then = copy.copy(self)
             then.tracker_ = copy.deepcopy(self.tracker_)
             then._observe(proba, None)
         else:
             then = self
         predicted = reweight(proba, then._offsets[np.newaxis], np.array([0, len(proba)]))  # Alg. 1, line 3
-        return predicted, then._prior.copy()
+        return predicted, then._prior.copy(), then._used
 
     def _flags(self) -> dict[str, bool]:
-        return {"enabled": self.enabled, "transductive": self.transductive}
+        return {
+            "enabled": self.enabled,
+            "transductive": self.transductive,
+            "fallback": self.gate and self._watch.gate_.active_,
+            "alarm": self._watch.alarm_,
+        }
 
     def _current_prior(self) -> FloatArray:
         return self._prior
@@ -271,13 +314,31 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         if len(proba) > 0:
             starts = np.array([0, len(proba)])
-            z = self.sightings(proba, labels, starts)[0]  # Alg. 1, line 4
-            self.tracker_.update(z, Evidence(proba, self.source_prior_, labels, starts))  # Alg. 1, line 5
+            z = self.sightings(proba, labels, starts)[0] if self._reads_sightings else self.source_prior_  # line 4
+            self.tracker_.update(z, Evidence(proba, self.source_prior_, labels, starts, checked=True))  # line 5
             self._refresh()
+
+    @property
+    def _reads_sightings(self) -> bool:
+        return getattr(self.tracker_, "reads_sightings", True)
 
     def _refresh(self) -> None:
         self._prior: FloatArray = self.project(self.tracker_.predict()[np.newaxis])[0]
-        self._offsets = log_ratio(self._prior, self.source_prior_)
+        self._refresh_offsets()
+
+    def _refresh_offsets(self) -> None:
+        self._weight = self._gate_weight()
+        self._offsets, self._used = self._gated(self._prior)
+
+    def _gated(self, priors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Offsets for class mixes, as far as the gate lets them through, and the class mixes those lead to."""
+        offsets = log_ratio(priors, self.source_prior_)
+        weight = self._gate_weight()
+        if weight == 1.0:
+            return offsets, priors
+        offsets = weight * offsets if weight > 0.0 else np.zeros_like(offsets)
+        used = self.source_prior_ * np.exp(offsets)
+        return offsets, used / used.sum(axis=-1, keepdims=True)
 
     def project(self, tracked: FloatArray) -> FloatArray:
         """Class mixes out of tracked vectors, one per row: the nearest within the bounds."""
@@ -288,7 +349,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
 
         Where the tracker looks at the batches themselves, nothing is estimated: the source prior stands for them.
         """
-        if not getattr(self.tracker_, "reads_sightings", True):
+        if not self._reads_sightings:
             return np.tile(self.source_prior_, (len(starts) - 1, 1))
         return sightings(self.marginals_, proba, labels, starts)
 
@@ -296,7 +357,7 @@ class RegressAndReweight(LateLabels, ReweightingAdapter):
         super().set_state(state)
         if hasattr(self, "source_prior_"):
             like = np.empty(len(self.source_prior_))
-            for name in ("_prior", "_offsets"):
+            for name in ("_prior", "_used", "_offsets"):
                 check_array(getattr(self, name), name, like)
             for bound in self._bounds:
                 check_array(bound, "_bounds", like)

@@ -97,7 +97,7 @@ class RetrainLastLayer(LastLayerAdapter):
         # The mix is followed just as when re-weighting; only what is done with it differs.
         # By default not one that weighs likelihoods: nothing has made these probabilities honest.
         tracker = FLHFTL(proba.shape[1]) if self.tracker is None else self.tracker
-        watch = RegressAndReweight(tracker, self.marginals, calibrator=None).fit(proba, labels)
+        watch = RegressAndReweight(tracker, self.marginals, calibrator=None, gate=False, alpha=None).fit(proba, labels)
         return {
             "_watch": watch,
             "_curvatures": np.array([_curvature(features[labels == c]) for c in range(len(head))]),

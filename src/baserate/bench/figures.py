@@ -157,11 +157,13 @@ def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
 
 
 class Line(NamedTuple):
-    """Points from left to right, and how far each may be off."""
+    """Points from left to right, and how far each may be off: alike on both sides, or between limits."""
 
     x: Sequence[float]
     y: Sequence[float]
     spread: Sequence[float] = ()
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 class Chart(NamedTuple):
@@ -172,7 +174,7 @@ class Chart(NamedTuple):
     title, x_label : str
         What is shown, and over what.
     lines : mapping of str to Line
-        Each with a band of one spread above and below.
+        Each with a band of one spread above and below, or between its limits.
     dots : mapping of str to Line
         What to compare them with, drawn as crosses of the same colours.
     ticks : sequence of float
@@ -183,6 +185,14 @@ class Chart(NamedTuple):
         Whether lines reach both edges, so that charts below each other are in step.
     stacked : bool
         Whether the lines are shares, to be put on top of each other.
+    shares : bool
+        Whether the vertical axis is in percent, from 0 to 100.
+    log_y : bool
+        Whether the vertical axis is logarithmic.
+    limit : float, optional
+        Where a dashed line goes across.
+    spans : sequence of (float, float)
+        Parts of the horizontal axis that are shaded.
     """
 
     title: str
@@ -193,6 +203,10 @@ class Chart(NamedTuple):
     log_x: bool = False
     flush: bool = False
     stacked: bool = False
+    shares: bool = False
+    log_y: bool = False
+    limit: float | None = None
+    spans: Sequence[tuple[float, float]] = ()
 
 
 class AreaStyle(NamedTuple):
@@ -273,6 +287,8 @@ def _draw_chart(axes: Axes, chart: Chart, styles: Styles) -> None:
         if len(line.spread):
             spread = np.asarray(line.spread, dtype=float)
             axes.fill_between(x, y - spread, y + spread, color=LIGHT[style.colour], alpha=0.13, linewidth=0)
+        if len(line.low):
+            axes.fill_between(x, line.low, line.high, color=LIGHT[style.colour], alpha=0.2, linewidth=0)
     for name, line in chart.dots.items():
         axes.plot(line.x, line.y, linestyle="", marker="x", markersize=7, color=LIGHT[styles[name].colour])
     if chart.log_x:
@@ -282,7 +298,13 @@ def _draw_chart(axes: Axes, chart: Chart, styles: Styles) -> None:
         axes.set_xticks(chart.ticks, [f"{tick:,g}" for tick in chart.ticks])
     if chart.flush:
         axes.margins(x=0)
-    if chart.stacked:
+    for first, last in chart.spans:
+        axes.axvspan(first, last, color=LIGHT["rule"], alpha=0.6, linewidth=0)
+    if chart.limit is not None:
+        axes.axhline(chart.limit, color=LIGHT["ink"], linewidth=1.0, linestyle=(0.0, (4.0, 3.0)))
+    if chart.log_y:
+        axes.set_yscale("log")
+    if chart.stacked or chart.shares:
         axes.set_ylim(0.0, 1.0)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axes.set_title(chart.title)

@@ -13,6 +13,8 @@ from baserate._version import __version__
 from baserate.bench import figures, page
 from baserate.bench.demo import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, Cell, Demo, conclusion, describe, rows
 from baserate.bench.tables import COLUMNS, to_html
+from baserate.bench.trust_section import section as trust_section
+from baserate.bench.trust_tour import tour
 from baserate.state import write_atomically
 
 _TITLE = "Handwritten digits while their mix drifts"
@@ -58,6 +60,7 @@ method below watches the classifier at work, {demo.batch_size} images a round fo
 label, and adapts its predictions to what it sees.</p>
 <p class="lead finding">{escape(conclusion(results)).replace(" %", "&nbsp;%")}</p>
 {"".join(sections)}
+{trust_section(tour(demo.n_rounds, demo.batch_size, demo.seed))}
 <h2>How to read this</h2>
 <dl>{page.definitions(_READING)}</dl>
 <p>“best” marks the method with the fewest mistakes on a shift, among those that could be used in earnest.</p>

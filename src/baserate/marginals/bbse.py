@@ -133,7 +133,7 @@ class BBSE(BatchEstimator):
             return
         size = np.abs(direction)
         confused = ", ".join(map(str, np.flatnonzero(size >= 0.3 * size.max())[:8]))
-        advice = "Use a larger holdout, merge these classes, use RLLS, " + (
+        advice = "Use a larger holdout, merge these classes (baserate.trust.merge_classes), use RLLS, " + (
             "or a better model." if self.soft else "soft=True, or a better model."
         )
         if sigma_min < _SINGULAR:

@@ -177,7 +177,7 @@ def regrets(path_name: str, n_rounds: int, seed: int) -> dict[str, float]:
     proba, y = model.predict_proba(data.target_X[pool]), data.target_y[pool]
     path = 0.3 / K + 0.7 * PATHS[path_name](n_rounds, rng)
     stream = list(sample_stream(proba, y, path, batch_size=BATCH_SIZE, rng=rng))
-    methods = {name: RegressAndReweight(TRACKERS[name](path), floor=0.01) for name in REGRET_TRACKERS}
+    methods = {name: RegressAndReweight(TRACKERS[name](path), floor=0.01, gate=False) for name in REGRET_TRACKERS}
     found = {}
     for name, method in {**methods, "left alone": Base()}.items():
         played = evaluate(method.fit(*holdout), stream).prior

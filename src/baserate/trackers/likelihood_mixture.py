@@ -284,8 +284,10 @@ class LikelihoodMixture(BankedTracker):
         )
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
-        # Compiled code does not look at shapes; a bank hands over what it has checked.
-        super()._observe(z, None if evidence is None else Evidence(*self._check(evidence)))
+        # Compiled code does not look at shapes; adapters and banks hand over what they have checked.
+        if evidence is not None and not evidence.checked:
+            evidence = Evidence(*self._check(evidence))
+        super()._observe(z, evidence)
 
     def _check(self, evidence: Evidence) -> tuple[FloatArray, FloatArray, IntArray | None]:
         proba = check_proba(evidence.proba, self.n_classes, "evidence.proba")

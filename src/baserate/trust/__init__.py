@@ -4,7 +4,7 @@ from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import AssumptionCheck, Finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.gate import Gate
-from baserate.trust.health import Merged, Problem, health, merge_classes
+from baserate.trust.health import HoldoutWarning, Merged, Problem, health, merge_classes
 from baserate.trust.unknown import UnknownMass
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "AssumptionCheck",
     "Finding",
     "Gate",
+    "HoldoutWarning",
     "Merged",
     "PriorBand",
     "Problem",

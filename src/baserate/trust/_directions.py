@@ -240,9 +240,9 @@ class Directions(Component):
             [logs[predicted == c].std(axis=0) if enough[c] else np.ones(len(gaps)) for c in range(len(gaps))]
         )
         errors = np.maximum(spread, 1e-3) * np.sqrt(units)[:, np.newaxis]
-        c, column = np.unravel_index(
-            int(np.argmax(np.where(enough[:, np.newaxis], np.abs(gaps) / errors, 0.0))), gaps.shape
-        )
+        # Of a class that was neither predicted nor is in the holdout's half, there is not even an error.
+        away = np.divide(np.abs(gaps), errors, out=np.zeros_like(gaps), where=enough[:, np.newaxis])
+        c, column = np.unravel_index(int(away.argmax()), gaps.shape)
         share = self.seen[c] / self.seen.sum()
         mean = self.sums[c, column] / self.seen[c]
         return Mean(

@@ -6,6 +6,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
+from baserate.trust._regions import strangeness
 
 _FLOOR = 1e-4  # of probabilities, before the logarithm: smaller ones are all alike
 
@@ -15,48 +16,38 @@ class Odd(NamedTuple):
 
     Attributes
     ----------
-    rows : (m, k) array
-        Logarithms of the probabilities that were laid aside.
+    columns : (k, m) array
+        Logarithms of the probabilities that were laid aside; a row is a column here, as in `References`.
     doubts, distances : (n,) arrays
-        Of the holdout, ascending: one minus the largest probability, and the squared distance of the logarithms to the
-        nearest other row that was laid aside.
+        Of the holdout, ascending: one minus the largest probability, and the distance of the logarithms to the nearest
+        other row that was laid aside.
     """
 
-    rows: FloatArray
+    columns: FloatArray
     doubts: FloatArray
     distances: FloatArray
 
 
 @compiled
-def _nearest(logs: FloatArray, rows: FloatArray, itself: IntArray, out: FloatArray) -> None:
+def _nearest(logs: FloatArray, columns: FloatArray, itself: IntArray, out: FloatArray) -> None:
+    room = np.empty(columns.shape[1])
     for i in range(len(logs)):
-        nearest = np.inf
-        for r in range(len(rows)):
-            if r == itself[i]:
-                continue
-            total = 0.0
-            for c in range(logs.shape[1]):
-                gap = logs[i, c] - rows[r, c]
-                total += gap * gap
-                if total >= nearest:
-                    break
-            nearest = min(nearest, total)
-        out[i] = nearest
+        out[i] = strangeness(logs[i], columns, 0, columns.shape[1], itself[i], room)
 
 
-def _scores(proba: FloatArray, rows: FloatArray, itself: IntArray) -> tuple[FloatArray, FloatArray]:
+def _scores(proba: FloatArray, columns: FloatArray, itself: IntArray) -> tuple[FloatArray, FloatArray]:
     distances = np.empty(len(proba))
-    _nearest(np.log(np.maximum(proba, _FLOOR)), rows, itself, distances)
+    _nearest(np.log(np.maximum(proba, _FLOOR)), columns, itself, distances)
     return 1.0 - proba.max(axis=1), distances
 
 
 def odd_among(proba: FloatArray, aside: IntArray) -> tuple[Odd, FloatArray]:
     """Learn from a holdout, of which some rows are laid aside; the oddness of each of its rows, too."""
-    rows = np.log(np.maximum(proba[aside], _FLOOR))
+    columns = np.ascontiguousarray(np.log(np.maximum(proba[aside], _FLOOR)).T)
     itself = np.full(len(proba), -1)
     itself[aside] = np.arange(len(aside))  # a row that was laid aside is near to itself, which says nothing
-    doubts, distances = _scores(proba, rows, itself)
-    odd = Odd(rows, np.sort(doubts), np.sort(distances))
+    doubts, distances = _scores(proba, columns, itself)
+    odd = Odd(columns, np.sort(doubts), np.sort(distances))
     return odd, _ranks(doubts, distances, odd)
 
 
@@ -67,4 +58,4 @@ def _ranks(doubts: FloatArray, distances: FloatArray, odd: Odd) -> FloatArray:
 
 def oddness(proba: FloatArray, odd: Odd) -> FloatArray:
     """(n,) from 0 to 2: the share of the holdout that is less in doubt, and the share that is less far from others."""
-    return _ranks(*_scores(proba, odd.rows, np.full(len(proba), -1)), odd)
+    return _ranks(*_scores(proba, odd.columns, np.full(len(proba), -1)), odd)

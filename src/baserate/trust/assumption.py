@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.protocols import FloatArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
 from baserate.trust._directions import Directions
 from baserate.trust._findings import NUMBERS, SCORES, Finding, ScoreTest, along, in_words, strongest
@@ -30,6 +30,8 @@ __all__ = ["FEWEST", "AssumptionCheck", "Finding"]
 FEWEST = 20
 """Samples of a class in the holdout below which nothing is tested."""
 _LEAST_SINGULAR = 0.1  # of the confusion matrix: below, classes are too much alike to say what label shift can explain
+MOST_CLASSES = 300
+"""Beyond these nothing is tested: what there is to compare grows with their square."""
 _ASIDE = 4  # one in so many samples of the holdout is laid aside, to tell what is strange
 _MOST_ASIDE = 500  # each row of the stream is compared with all of them
 
@@ -111,37 +113,42 @@ class AssumptionCheck(Component):
         check_real(self.alpha, "alpha", 0.0, 1.0, closed=False)
         rows, labels = check_holdout(proba, y, every_class=False)
         k = rows.shape[1]
-        aside = _laid_aside(labels, k)
-        laid_aside = references(rows[aside])
-        reason = _too_few(np.bincount(labels, minlength=k))
-        edges, holdouts = np.array([DOUBT_EDGES, DOUBT_EDGES]), np.zeros((len(SCORES), k, k * RANGES))
-        if not reason:
-            edges[1] = strangeness_edges(laid_aside)
-            for c in range(k):
-                of_class = labels == c
-                count_cells(rows[of_class], *laid_aside, edges, holdouts[:, c : c + 1])
-                # What was laid aside is near to itself, and tells nothing of strangeness.
-                doubled = np.zeros((len(SCORES), 1, k * RANGES))
-                count_cells(rows[of_class & aside], *laid_aside, edges, doubled)
-                holdouts[1, c] -= doubled[1, 0]
-            reason = _too_alike(holdouts[1])
+        if k > MOST_CLASSES:
+            reason = f"there are {k} classes; label shift is tested for up to {MOST_CLASSES}."
+        else:
+            reason = _too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
         self.n_classes_ = k
         self.testable_, self.reason_ = not reason, reason
-        self._references, self._edges, self._holdouts = laid_aside, edges, holdouts
-        self._directions = Directions().fit(rows, labels)
         self._start()
         return self
 
+    def _learn(self, rows: FloatArray, labels: IntArray) -> str:
+        """Learn from a holdout that is large enough; why it cannot be tested with all the same, if so."""
+        k = rows.shape[1]
+        aside = _laid_aside(labels, k)
+        laid_aside = references(rows[aside])
+        edges, holdouts = np.array([DOUBT_EDGES, strangeness_edges(laid_aside)]), np.zeros((len(SCORES), k, k * RANGES))
+        for c in range(k):
+            of_class = labels == c
+            count_cells(rows[of_class], *laid_aside, edges, holdouts[:, c : c + 1])
+            # What was laid aside is near to itself, and tells nothing of strangeness.
+            doubled = np.zeros((len(SCORES), 1, k * RANGES))
+            count_cells(rows[of_class & aside], *laid_aside, edges, doubled)
+            holdouts[1, c] -= doubled[1, 0]
+        self._references, self._edges, self._holdouts = laid_aside, edges, holdouts
+        self._directions = Directions().fit(rows, labels)
+        return _too_alike(holdouts[1])
+
     def _start(self) -> None:
-        self._directions.start()
-        shape = (len(SCORES), len(WINDOWS), self.n_classes_ * RANGES)
-        self._counts = np.zeros(shape)
-        self._sizes, self._turns, self._looks = np.zeros((3, len(WINDOWS)), dtype=np.int64)
         self.rounds_, self._pending, self.alarm_ = 0, 0, False
         self.since_: int | None = None
         self._log_evidence = 0.0
         self._findings = np.zeros((0, NUMBERS))
-        self._prepare()
+        if self.testable_:
+            self._directions.start()
+            self._counts = np.zeros((len(SCORES), len(WINDOWS), self.n_classes_ * RANGES))
+            self._sizes, self._turns, self._looks = np.zeros((3, len(WINDOWS)), dtype=np.int64)
+            self._prepare()
 
     def _prepare(self) -> None:
         """What follows from the holdout, and is worked out anew rather than saved."""
@@ -149,9 +156,8 @@ class AssumptionCheck(Component):
         self._room = self._until_next()
         self._tests: list[ScoreTest] = []
         for holdout, grades in zip(self._holdouts, (DOUBT_GRADES, EVEN_GRADES), strict=True):
-            if self.testable_:
-                tested = regions(self.n_classes_, grades)
-                self._tests.append(ScoreTest(tested, residuals(tested.values, holdout), np.log(tested.weights)))
+            tested = regions(self.n_classes_, grades)
+            self._tests.append(ScoreTest(tested, residuals(tested.values, holdout), np.log(tested.weights)))
 
     def get_state(self) -> dict[str, Any]:
         return {name: value for name, value in super().get_state().items() if name not in ("_tests", "_due", "_room")}
@@ -180,9 +186,12 @@ class AssumptionCheck(Component):
         check_fitted(self, "testable_")
         self.take_in(check_proba(proba, self.n_classes_))
 
-    def take_in(self, rows: FloatArray) -> None:
-        """`update` without its checks, for callers that have made them: float64, each row's numbers side by side."""
-        self.rounds_ += 1
+    def take_in(self, rows: FloatArray, rounds: int = 1) -> None:
+        """`update` without its checks, for callers that have made them: float64, each row's numbers side by side.
+
+        Several rounds may be taken in at once; looks then come after the last of them.
+        """
+        self.rounds_ += rounds
         n = len(rows)
         if not self.testable_ or n == 0:
             return
@@ -261,11 +270,11 @@ class AssumptionCheck(Component):
     def explain(self) -> list[Finding]:
         """What looked most wrong at the look that gave `evidence_`, strongest first; empty without evidence."""
         check_fitted(self, "testable_")
-        return in_words(self._findings, self._edges)
+        return in_words(self._findings, self._edges) if self.testable_ else []
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        if hasattr(self, "testable_"):
+        if getattr(self, "testable_", False):
             k = int(self.n_classes_)
             cells = k * RANGES
             check_array(self._counts, "_counts", np.empty((len(SCORES), len(WINDOWS), cells)))

@@ -5,18 +5,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from baserate.compiled import compiled
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
 from baserate.trust._bets import STAKES, bet
 from baserate.trust._kept_holdout import thinned
 from baserate.trust._rehearsal import WEIGHTS, rehearse
-from baserate.validation import as_float_array, check_fitted, check_holdout, check_prior, check_real
+from baserate.validation import as_float_array, check_fitted, check_holdout, check_integer, check_prior, check_real
 
 NONE, HURTS, HELPS = "", "hurts", "helps"
 IN_DOUBT = 0.5
 """The largest part of the correction that is used after an alarm."""
 LABELS = 100
 """Labels that tell the two predictions apart, within which a wrong verdict has a probability of at most alpha."""
+FAR = 0.1
+"""Total variation from the mix of the last rehearsal after which what it found no longer holds."""
 _MOVED = 0.02  # total variation from the mix of the last rehearsal, after which there is a new one
 _ROWS, _ROWS_PER_CLASS = 1000, 4  # of the holdout that are rehearsed with: about a tenth of a millisecond
 _CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which falling back begins, and ends
@@ -149,8 +152,18 @@ class Gate(Component):
         hurts, helps = self._won.mean(axis=1)
         return float(hurts), float(helps)
 
-    def update(self, tracked: ArrayLike, alarm: bool = False) -> None:
-        """Take in one round.
+    @property
+    def doubted_(self) -> bool:
+        """Whether an alarm lasts."""
+        check_fitted(self, "source_prior_")
+        return self._closed_at >= 0 and self.rounds_ - self._closed_at < self._closed_for
+
+    def far_from_rehearsed(self, tracked: FloatArray) -> bool:
+        """Whether a class mix is so far from that of the last rehearsal that one should not wait for the next."""
+        return bool(_far(tracked, self._rehearsed_at, FAR))
+
+    def update(self, tracked: ArrayLike, alarm: bool = False, rounds: int = 1) -> None:
+        """Take in one round, or several at once.
 
         Parameters
         ----------
@@ -159,15 +172,20 @@ class Gate(Component):
         alarm : bool
             Whether the check of label shift has given an alarm. The check is to be reset then, so that it can tell when
             the alarm is over; as long as it is not, and the alarm is reported every round, the alarm lasts.
+        rounds : int
+            How many rounds have gone by since the last call; 0 if only the class mix is new.
         """
         check_fitted(self, "source_prior_")
         mix = check_prior(tracked, len(self.source_prior_), "tracked")
         if not isinstance(alarm, bool | np.bool_):
             raise TypeError(f"alarm is {alarm!r}; give True or False.")
-        self.rounds_ += 1
+        check_integer(rounds, "rounds", 0)
+        self.rounds_ += rounds
         self._tracked = mix
         if alarm:
-            if self._closed_at != self.rounds_ - 1:  # otherwise it is the same alarm, reported again
+            if (
+                self._closed_at < 0 or self._closed_at != self.rounds_ - rounds
+            ):  # otherwise it is the same alarm, reported again
                 took = self.rounds_ - self._check_began
                 self._closed_for = max(2 * took, 2 * self._closed_for, _SHORTEST)
             self._closed_at = self._check_began = self.rounds_
@@ -217,7 +235,6 @@ class Gate(Component):
     def _decide(self) -> None:
         shifted = _distance(self._tracked, self.source_prior_) > _SHIFTED
         self._held_back = shifted and self._rehearsed < (_OPEN if self._held_back else _CLOSED + 1e-9)
-        doubted = self._closed_at >= 0 and self.rounds_ - self._closed_at < self._closed_for
         if self.verdict_ == HURTS:
             self.weight_, reason = 0.0, "on labelled samples the correction has raised the error"
         elif self.verdict_ == HELPS:
@@ -226,7 +243,7 @@ class Gate(Component):
             self.weight_, reason = self._rehearsed, ""
             if self._held_back:
                 reason = "the holdout, weighted to the tracked class mix, does not bear the correction out"
-            if doubted:
+            if self.doubted_:
                 self.weight_ = min(self.weight_, IN_DOUBT)
                 reason = "the stream does not look like label shift"
         if not reason:
@@ -267,6 +284,14 @@ class Gate(Component):
             if self.weight_ not in WEIGHTS:
                 raise ValueError("the weight is none of those that a gate chooses")
         return self
+
+
+@compiled
+def _far(first: FloatArray, second: FloatArray, limit: float) -> bool:
+    total = 0.0
+    for c in range(len(first)):
+        total += abs(first[c] - second[c])
+    return total > 2.0 * limit
 
 
 def _distance(first: FloatArray, second: FloatArray) -> float:

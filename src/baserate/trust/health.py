@@ -26,6 +26,10 @@ _LARGEST = 300  # classes up to which those that are confused are named
 _SHOWN = 8
 
 
+class HoldoutWarning(UserWarning):
+    """A holdout is not good enough to rely on: what adapters warn with when they are fitted."""
+
+
 class Problem(NamedTuple):
     """Something wrong with a holdout.
 

@@ -196,7 +196,7 @@ class UnknownMass(Component):
         if hasattr(self, "usable_"):
             k = int(self.n_classes_)
             self._odd = Odd(*self._odd)
-            check_array(self._odd.rows, "_odd", np.empty((len(self._odd.rows), k)))
+            check_array(self._odd.columns, "_odd", np.empty((k, self._odd.columns.shape[1])))
             for known in self._odd[1:]:
                 check_array(known, "_odd", np.empty(len(self._odd.doubts)))
             check_array(self._holdout, "_holdout", np.empty((2, k, k)))

@@ -15,6 +15,7 @@ from baserate.bench.trackers.two_mixes import TwoMixes
 from baserate.evaluation import evaluate
 from baserate.protocols import Adapter, Tracker
 from baserate.trackers import FLHFTL, FollowTheHistory, LikelihoodMixture
+from baserate.trust import HoldoutWarning
 
 PROTOCOL = 2
 """To be raised when the same cell comes to mean another run: what was kept before is then run again."""
@@ -28,6 +29,7 @@ def run(cell: Cell) -> Result:
         with warnings.catch_warnings():
             # Little holdout and bad outputs are what some cells are about.
             warnings.filterwarnings("ignore", message="the confusion matrix is nearly singular", category=UserWarning)
+            warnings.simplefilter("ignore", HoldoutWarning)
             method = adapter(cell.method, along, learnt.calibrator).fit(learnt.proba, learnt.y)
         if cell.labels:
             assert isinstance(method, RegressAndReweight)
@@ -45,7 +47,8 @@ def adapter(method: str, along: Stream, calibrator: Fitted) -> Adapter:
     if method == cells.ORACLE:
         return Oracle(along.path, calibrator=calibrator)
     tracker = _tracker(method, along)
-    return RegressAndReweight(tracker, calibrator=calibrator, transductive=method == cells.TRANSDUCTIVE)
+    transductive = method == cells.TRANSDUCTIVE
+    return RegressAndReweight(tracker, calibrator=calibrator, transductive=transductive, gate=False)
 
 
 def _tracker(method: str, along: Stream) -> Tracker:

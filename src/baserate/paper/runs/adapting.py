@@ -13,6 +13,7 @@ from baserate.paper.runs.cells import REAL, Cell, Result
 from baserate.paper.runs.methods import METHODS, NEED_FEATURES, Setting
 from baserate.protocols import Batch, FloatArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, replay_stream, sample_stream
+from baserate.trust import HoldoutWarning
 
 SHIFTS = {"mon": Monotone(), "squ": Square(), "sin": Sinusoidal(), "ber": Bernoulli()}
 BLOCKS = 60
@@ -44,6 +45,7 @@ def run(cell: Cell) -> Result:
     with threadpool_limits(1), warnings.catch_warnings():
         # What 200 samples say of 10 classes is little: that is what these tables are about.
         warnings.filterwarnings("ignore", message="the confusion matrix is nearly singular")
+        warnings.simplefilter("ignore", HoldoutWarning)  # small holdouts are what is compared
         method = METHODS[cell.method](setting)
         if with_features:
             assert base.holdout_features is not None

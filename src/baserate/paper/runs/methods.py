@@ -49,7 +49,7 @@ def _base(s: Setting) -> Adapter:
 
 
 def _follow(tracker: Callable[[int], Tracker]) -> Callable[[Setting], Adapter]:
-    return lambda s: RegressAndReweight(tracker(s.k), MARGINALS[s.marginal](), s.honest())
+    return lambda s: RegressAndReweight(tracker(s.k), MARGINALS[s.marginal](), s.honest(), gate=False)
 
 
 def _window(k: int) -> FLHFTL:
@@ -110,16 +110,18 @@ BEYOND = ("FLH-FTL (literal)", "FLH-FTL (no lag)")
 
 DEFAULTS: dict[str, Callable[[Setting], Adapter]] = {
     "Oracle (default)": lambda s: Oracle([batch.q for batch in s.stream]),
-    "FTH (default)": lambda s: RegressAndReweight(FollowTheHistory(s.k)),
-    "FTFWH (default)": lambda s: RegressAndReweight(FollowTheFixedWindow(s.k)),
+    "FTH (default)": lambda s: RegressAndReweight(FollowTheHistory(s.k), gate=False),
+    "FTFWH (default)": lambda s: RegressAndReweight(FollowTheFixedWindow(s.k), gate=False),
     "ROGD (default)": lambda _: ROGD(),
     "UOGD (default)": lambda s: UOGD(*_layer(s)),
     "ATLAS (default)": lambda s: ATLAS(*_layer(s)),
-    "FLH-FTL (default)": lambda s: RegressAndReweight(FLHFTL(s.k)),
-    "FLH-FTL windows (default)": lambda s: RegressAndReweight(_window(s.k)),
-    "Arrows (default)": lambda s: RegressAndReweight(Arrows(s.k)),
+    "FLH-FTL (default)": lambda s: RegressAndReweight(FLHFTL(s.k), gate=False),
+    "FLH-FTL windows (default)": lambda s: RegressAndReweight(_window(s.k), gate=False),
+    "Arrows (default)": lambda s: RegressAndReweight(Arrows(s.k), gate=False),
 }
-"""As the library sets them up where nothing is said: a calibrator that is chosen, no horizon; an oracle told q_t."""
+"""As the library sets them up where nothing is said: a calibrator that is chosen, no horizon; an oracle told q_t.
+
+Without a gate, as no method of the paper has one."""
 
 METHODS |= DEFAULTS
 

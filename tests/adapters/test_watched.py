@@ -1,0 +1,289 @@
+"""The default adapter, its band, its check and its gate, against the same parts fed by hand."""
+
+import numpy as np
+import pytest
+
+from baserate import load, save
+from baserate.adapters import RegressAndReweight
+from baserate.marginals import MLLS
+from baserate.protocols import UNLABELLED
+from baserate.state import dumps
+from baserate.trackers import FLHFTL, LikelihoodMixture
+from baserate.trust import AccuracyEstimate, AssumptionCheck, Gate, HoldoutWarning, PriorBand, UnknownMass
+
+K = 3
+CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [1.4, 1.4]])  # the last is of no class
+
+
+def outputs(y, rng, noise=1.0):
+    """A model's honest probabilities, for equal shares: two features, normal about the centre of the class."""
+    x = CENTRES[y] + 0.8 * noise * rng.standard_normal((len(y), 2))
+    logits = -((x[:, np.newaxis] - CENTRES[:K]) ** 2).sum(axis=2) / (2 * 0.8**2)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def holdout(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % K)
+    return outputs(y, rng), y
+
+
+def stream(mixes, rng, n=10, noise=1.0):
+    for mix in mixes:
+        y = rng.choice(len(mix), p=mix, size=n)
+        yield outputs(y, rng, noise), y
+
+
+DRIFT = np.linspace([1 / 3, 1 / 3, 1 / 3], [0.8, 0.1, 0.1], 150)
+
+
+def by_hand(proba, y, rounds):
+    """Predictions and weights of the default adapter, its parts one by one; 256 samples are looked at together."""
+    plain = RegressAndReweight(gate=False, alpha=None).fit(proba, y)
+    calibrated = plain.calibrate(proba)
+    gate = Gate().fit(calibrated, y, plain.source_prior_)
+    check, unknown = AssumptionCheck().fit(proba, y), UnknownMass(500).fit(proba, y)
+    kept, seen = [], 0
+    for batch, labels in rounds:
+        tracked = plain.prior_
+        mix = gate.mix(tracked)
+        weighted = plain.calibrate(batch) * (mix / plain.source_prior_)
+        yield weighted / weighted.sum(axis=1, keepdims=True), gate.weight_, check, unknown
+        told = labels != UNLABELLED
+        full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), plain.calibrate(batch)
+        gate.update_labels(*((p.argmax(axis=1)[told] != labels[told]).astype(float) for p in (full, none)))
+        plain.update(batch, labels)
+        kept.append(batch)
+        seen += 1
+        if sum(map(len, kept)) < 256:
+            if 0.5 * np.abs(plain.prior_ - gate._rehearsed_at).sum() > 0.1:  # a jump is not waited with
+                gate.update(plain.prior_, rounds=0)
+        else:
+            rows = np.concatenate(kept)
+            check.take_in(rows, seen)
+            unknown.update(rows[::4])
+            gate.update(plain.prior_, check.alarm_, seen)
+            if check.alarm_:
+                check.reset()
+            kept, seen = [], 0
+
+
+@pytest.mark.parametrize("size", [40, 900])
+@pytest.mark.parametrize("n", [1, 10, 300])
+def test_it_is_its_parts(size, n):
+    proba, y = holdout(size)
+    rng = np.random.default_rng(1)
+    mixes = [*DRIFT[::3], *np.tile([0.1, 0.1, 0.3, 0.5], (150 if n < 300 else 20, 1))]
+    rounds = [
+        (batch, np.where(rng.random(n) < 0.1, np.minimum(labels, K - 1), UNLABELLED))
+        for mix in mixes
+        for batch, labels in stream([mix], rng, n * (8 if n == 1 else 1))
+        for batch, labels in [(batch[:n], labels[:n])]
+    ]
+    adapter = RegressAndReweight().fit(proba, y)
+    weights = []
+    for (expected, weight, check, unknown), (batch, labels) in zip(by_hand(proba, y, rounds), rounds, strict=True):
+        assert adapter.correction_weight_ == weight
+        assert adapter.unknown_mass_ == unknown.mass_
+        assert adapter.assumption_evidence_ >= check.evidence_
+        pure = adapter.predict_proba(batch)
+        step = adapter.step(batch, labels)
+        np.testing.assert_allclose(step.proba, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(pure, step.proba)
+        weights.append(weight)
+    assert n == 1 or min(weights) < 1.0  # or nothing has been compared
+
+
+def test_the_band_and_the_accuracy_are_those_of_the_parts():
+    proba, y = holdout()
+    for tracker in (LikelihoodMixture(K), FLHFTL(K)):
+        adapter = RegressAndReweight(tracker, calibrator=None).fit(proba, y)
+        band, accuracy = PriorBand().fit(proba, y), AccuracyEstimate().fit(proba, y)
+        for batch, _ in stream(DRIFT, np.random.default_rng(2)):
+            mix = np.exp(adapter.log_offsets()) * adapter.source_prior_
+            accuracy.update(batch, mix / mix.sum())
+            adapter.step(batch)
+            band.update(batch, adapter.tracker_)
+        expected = band.interval(adapter.prior_, adapter.tracker_, 0.8)
+        np.testing.assert_array_equal(adapter.prior_interval(0.8), expected)
+        np.testing.assert_allclose(adapter.estimated_accuracy(0.8), accuracy.estimate(0.8), rtol=1e-9)
+        assert adapter.prior_interval(0.5)[0, 1] < adapter.prior_interval(0.95)[0, 1]
+
+
+def test_a_small_holdout_widens_the_band_and_is_warned_of():
+    widths = []
+    for size in (60, 6000):
+        adapter = RegressAndReweight(calibrator=None).fit(*holdout(size))
+        for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (300, 1)), np.random.default_rng(3)):
+            adapter.update(batch)
+        widths.append(np.diff(adapter.prior_interval()).mean())
+    assert widths[0] > 1.5 * widths[1]
+    proba, y = holdout(60)
+    few = (y != 2) | (np.cumsum(y == 2) <= 4)
+    with pytest.warns(HoldoutWarning, match="fewer than 10 samples of class 2"):
+        RegressAndReweight().fit(proba[few], y[few])
+
+
+def test_an_alarm_holds_half_of_the_correction_back_and_ends():
+    adapter = RegressAndReweight().fit(*holdout())
+    rng = np.random.default_rng(4)
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (100, 1)), rng):
+        adapter.update(batch)
+    assert not adapter.assumption_alarm_
+    assert adapter.assumption_evidence_ < 20
+    assert (adapter.fallback_reason_, adapter.fallback_since_) == ("", None)
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (100, 1)), rng, noise=2.0):
+        adapter.update(batch)
+    assert adapter.assumption_alarm_
+    assert adapter.assumption_evidence_ >= 20
+    assert "too high" in str(adapter.assumption_findings_[0])
+    assert adapter.fallback_active_
+    assert adapter.correction_weight_ <= 0.5
+    assert adapter.fallback_reason_ == "the stream does not look like label shift"
+    assert 100 < adapter.fallback_since_ <= 200
+    full = np.log(adapter.prior_ / adapter.source_prior_)
+    np.testing.assert_allclose(adapter.log_offsets(), adapter.correction_weight_ * full, rtol=1e-9)
+    assert adapter.step(batch).flags == {"enabled": True, "transductive": False, "fallback": True, "alarm": True}
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (2000, 1)), rng):
+        adapter.update(batch)
+    assert not adapter.assumption_alarm_
+    assert adapter.assumption_evidence_ < 20
+    assert not adapter.fallback_active_
+
+
+def test_without_a_gate_it_says_the_same_and_corrects_all_the_same():
+    gated, open_ = (RegressAndReweight(gate=gate).fit(*holdout()) for gate in (True, False))
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (150, 1)), np.random.default_rng(4), noise=2.0):
+        gated.update(batch)
+        open_.update(batch)
+    assert open_.assumption_alarm_
+    assert open_.assumption_evidence_ == gated.assumption_evidence_
+    assert gated.fallback_active_
+    assert not open_.fallback_active_
+    assert open_.fallback_reason_ == ""
+    assert open_.correction_weight_ == 1.0
+    np.testing.assert_allclose(open_.log_offsets(), np.log(open_.prior_ / open_.source_prior_), rtol=1e-12)
+    np.testing.assert_array_equal(open_.prior_, gated.prior_)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_labels_that_speak_against_the_correction_switch_it_off(late):
+    adapter = RegressAndReweight().fit(*holdout())
+    rng = np.random.default_rng(5)
+    told = 0
+    for t, (batch, _) in enumerate(stream(np.tile([0.9, 0.05, 0.05], (200, 1)), rng)):
+        corrected, plain = adapter.predict_proba(batch).argmax(axis=1), adapter.calibrate(batch).argmax(axis=1)
+        labels = np.where(corrected != plain, plain, UNLABELLED)  # only those that the correction has spoilt
+        if adapter.fallback_active_:
+            break
+        told += (labels >= 0).sum()
+        if late:
+            adapter.update(batch, ids=[f"{t}-{i}" for i in range(10)])
+            adapter.update_labels([f"{t}-{i}" for i in range(10)], labels)
+        else:
+            adapter.update(batch, labels)
+    assert 10 < told < 60
+    assert adapter.correction_weight_ == 0.0
+    assert adapter.fallback_reason_ == "on labelled samples the correction has raised the error"
+    np.testing.assert_array_equal(adapter.log_offsets(), np.zeros(K))
+    np.testing.assert_allclose(adapter.predict_proba(batch), adapter.calibrate(batch))
+
+
+def test_a_class_that_was_never_seen_is_unknown_mass():
+    adapter = RegressAndReweight().fit(*holdout())
+    for batch, _ in stream(np.tile([0.35, 0.25, 0.4], (300, 1)), np.random.default_rng(6)):
+        adapter.update(batch)
+    assert adapter.unknown_mass_ == 0.0
+    for batch, _ in stream(np.tile([0.2, 0.1, 0.3, 0.4], (300, 1)), np.random.default_rng(6)):
+        adapter.update(batch)
+    assert 0.05 < adapter.unknown_mass_ < 0.6
+
+
+def test_estimated_accuracy_is_that_of_the_adapted_predictions():
+    adapter = RegressAndReweight().fit(*holdout(3000))
+    assert np.isnan(adapter.estimated_accuracy().value)
+    right = []
+    for batch, y in stream(np.tile([0.8, 0.1, 0.1], (600, 1)), np.random.default_rng(7)):
+        right.append((adapter.step(batch).labels == y).mean())
+    value, low, high = adapter.estimated_accuracy()
+    assert abs(value - np.mean(right[-500:])) < 0.015
+    assert low < value < high
+
+
+def test_nothing_is_collected_twice_or_lost_by_saving(tmp_path):
+    adapter = RegressAndReweight().fit(*holdout(300))
+    batches = [batch for batch, _ in stream([*DRIFT, *DRIFT[::-1]], np.random.default_rng(8), noise=2.0)]
+    for t, batch in enumerate(batches):
+        if t % 37 == 5:
+            save(adapter, tmp_path / "adapter.baserate")
+            adapter_again = load(tmp_path / "adapter.baserate")
+            assert dumps(adapter_again) == dumps(adapter)
+        adapter.update(batch)
+        if t % 37 >= 5:
+            adapter_again.update(batch)
+            assert dumps(adapter_again) == dumps(adapter)
+    assert adapter.assumption_alarm_
+
+
+def test_reset_and_refit_begin_anew():
+    adapter = RegressAndReweight().fit(*holdout())
+    fresh = dumps(adapter)
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (100, 1)), np.random.default_rng(4), noise=2.0):
+        adapter.update(batch)
+    assert adapter.fallback_active_
+    prior = adapter.prior_
+    adapter.refit(*holdout())
+    assert not adapter.fallback_active_
+    assert not adapter.assumption_alarm_
+    np.testing.assert_array_equal(adapter.prior_, prior)
+    np.testing.assert_allclose(adapter.log_offsets(), np.log(prior / adapter.source_prior_))
+    adapter.reset()
+    assert dumps(adapter) == fresh
+
+
+def test_what_is_known_of_the_mix_is_in_the_band():
+    proba, y = holdout()
+    adapter, band = RegressAndReweight(FLHFTL(K), calibrator=None).fit(proba, y), PriorBand().fit(proba, y)
+    untold = RegressAndReweight(FLHFTL(K), calibrator=None).fit(proba, y)
+    known = [0.1, 0.2, 0.7]
+    adapter.set_prior(known)
+    band.reset(known)
+    for batch, _ in stream(np.tile(known, (10, 1)), np.random.default_rng(10)):
+        for one in (adapter, untold):
+            one.update(batch)
+        band.update(batch, adapter.tracker_)
+    told = adapter.prior_interval()
+    np.testing.assert_array_equal(told, band.interval(adapter.prior_, adapter.tracker_))
+    assert not np.array_equal(told, band.interval(untold.prior_, untold.tracker_))
+    held = [(low <= known) & (known <= high) for low, high in (told.T, untold.prior_interval().T)]
+    assert held[0].all()
+    assert not held[1].all()
+
+
+def test_without_labels_to_learn_from_it_says_so():
+    adapter = RegressAndReweight(marginals=MLLS(), calibrator=None, source_prior=[0.3, 0.3, 0.4]).fit(holdout()[0])
+    for batch, _ in stream(DRIFT, np.random.default_rng(9)):
+        adapter.update(batch)
+    assert adapter.assumption_evidence_ == 1.0
+    assert adapter.unknown_mass_ == 0.0
+    assert adapter.assumption_findings_ == []
+    assert adapter.correction_weight_ == 1.0
+    for question in (adapter.prior_interval, adapter.estimated_accuracy):
+        with pytest.raises(ValueError, match="needs a labelled holdout"):
+            question()
+
+
+def test_the_check_can_be_left_out():
+    adapter = RegressAndReweight(gate=False, alpha=None).fit(*holdout())
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (100, 1)), np.random.default_rng(4), noise=2.0):
+        adapter.step(batch, np.zeros(10, dtype=int))
+    assert adapter.assumption_evidence_ == 1.0
+    assert not adapter.assumption_alarm_
+    assert adapter.prior_interval().shape == (K, 2)
+    with pytest.raises(ValueError, match="alpha is None, and the gate needs it"):
+        RegressAndReweight(alpha=None).fit(*holdout())
+    with pytest.raises(ValueError, match="gate"):
+        RegressAndReweight(gate="yes").fit(*holdout())
+    with pytest.raises(ValueError, match="alpha"):
+        RegressAndReweight(alpha=1.5).fit(*holdout())
