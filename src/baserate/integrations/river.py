@@ -1,0 +1,228 @@
+"""river: its classifiers kept right while the class mix drifts, and used as models of the learners."""
+
+import warnings
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone  # type: ignore[import-untyped]
+
+from baserate.adapters import RegressAndReweight
+from baserate.integrations._progressive import Probabilities, ProgressiveHoldout, row_of
+from baserate.integrations._river_estimator import RiverEstimator
+from baserate.protocols import UNLABELLED, FloatArray, RestartableTracker
+from baserate.validation import check_integer
+
+try:
+    from river import base, linear_model, naive_bayes
+except ModuleNotFoundError as error:
+    if error.name != "river":
+        raise
+    raise ModuleNotFoundError("this needs river; run: pip install 'baserate[river]'", name="river") from error
+
+__all__ = ["RiverEstimator", "RiverLabelShift"]
+
+_PER_CLASS = 10
+"""Labelled samples of a class that it takes to judge how the model treats it."""
+
+
+class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
+    """A river classifier whose probabilities follow the class mix of the moment, also where no labels come.
+
+    The classifier learns from labelled samples as ever. What it said of each of them before it learned it is kept: the
+    last such pairs are a holdout that it was not trained on. An adapter is fitted on it, again and again as the
+    classifier changes, and goes on with the class mix tracked so far. The mix is moved by every sample, and most of
+    them need no label: ``learn_one(x)``.
+
+    **When it begins.** Until there are `warm_up` pairs, with 10 of each of two classes, predictions are the
+    classifier's own, and unlabelled samples are passed over: nothing is known yet about how far to trust it. A class
+    with fewer than 10 pairs keeps the probability that the classifier gives it; the others share the rest. It joins at
+    the next refit after its tenth pair.
+
+    **What the classifier's own mix is.** A classifier that learns online has a class mix of its own in mind, of what it
+    has learned and not forgotten. It is not asked for: calibration on the holdout turns its probabilities into ones
+    that are right for the holdout's mix. With ``calibrator=None`` in `adapter` the two must be the same.
+
+    Parameters
+    ----------
+    classifier : river.base.Classifier
+        Any that has probabilities; a pipeline, too.
+    adapter : RegressAndReweight, optional
+        How to adapt. It is cloned. Default: ``RegressAndReweight()``.
+    holdout_size : int
+        How many pairs are kept. Of a classifier that learns fast the old ones say little: keep fewer.
+    warm_up : int
+        How many pairs there must have been before anything is adapted.
+    refit_every : int
+        After how many labelled samples the adapter looks at the holdout anew.
+    round_size : int
+        How many samples make a round. With the default tracker each is one; trackers that read sightings (`FLHFTL`,
+        say) want some ten or more.
+    track_labelled : bool
+        Whether labelled samples move the class mix, too. ``False`` where each of them has been handed over without its
+        label before (it would count twice), or where labels come of a choice of the samples that is not a fair one,
+        such as of complaints only.
+
+    Attributes
+    ----------
+    adapter_ : RegressAndReweight or None
+        The fitted adapter, None before it begins: its warnings, bands and offsets are there.
+
+    Notes
+    -----
+    It is saved as all of river's models are, by pickle. A sample takes some 30 microseconds more than the classifier
+    and one more prediction by it, a refit 10 to 30 milliseconds. Memory is that of `holdout_size` dicts.
+
+    Examples
+    --------
+    A classifier learns from labels for a while; then there are none, and the mix turns:
+
+    >>> import random
+    >>> from river import naive_bayes
+    >>> rng = random.Random(0)
+    >>> def sample(share):
+    ...     y = rng.random() < share
+    ...     return {"a": rng.gauss(1.5 * y, 1.0)}, y
+    >>> model = RiverLabelShift(naive_bayes.GaussianNB())
+    >>> for _ in range(1000):
+    ...     model.learn_one(*sample(share=0.5))
+    >>> for _ in range(500):
+    ...     x, _ = sample(share=0.95)
+    ...     model.learn_one(x)
+    >>> round(model.prior_[True], 1)
+    0.9
+    >>> unsure = {"a": 0.5}
+    >>> model.classifier.predict_one(unsure), model.predict_one(unsure)
+    (False, True)
+    """
+
+    def __init__(
+        self,
+        classifier: base.Classifier,
+        adapter: RegressAndReweight | None = None,
+        holdout_size: int = 1000,
+        warm_up: int = 200,
+        refit_every: int = 100,
+        round_size: int = 1,
+        track_labelled: bool = True,
+    ) -> None:
+        if not isinstance(classifier, base.Classifier):
+            raise TypeError(f"classifier is {classifier!r}; expected a classifier of river.")
+        if not (adapter is None or isinstance(adapter, RegressAndReweight)):
+            raise TypeError(f"adapter is {adapter!r}; expected a RegressAndReweight, or None.")
+        check_integer(holdout_size, "holdout_size", 2 * _PER_CLASS)
+        check_integer(warm_up, "warm_up", 2 * _PER_CLASS)
+        check_integer(refit_every, "refit_every", 1)
+        check_integer(round_size, "round_size", 1)
+        self.classifier = classifier
+        self.adapter = adapter
+        self.holdout_size = holdout_size
+        self.warm_up = warm_up
+        self.refit_every = refit_every
+        self.round_size = round_size
+        self.track_labelled = track_labelled
+        self.adapter_: RegressAndReweight | None = None
+        self._classes: list[Hashable] = []  # those that the adapter knows, in the order of its columns
+        self._columns: dict[Hashable, int] = {}
+        self._holdout = ProgressiveHoldout(holdout_size, _PER_CLASS)
+        self._refit_at = warm_up
+        self._round: list[tuple[FloatArray, int]] = []  # samples that wait for the others of their round
+
+    @property
+    def _wrapped_model(self) -> base.Classifier:
+        return self.classifier
+
+    @property
+    def prior_(self) -> dict[Hashable, float]:
+        """The class mix as tracked now, among the classes that are adapted; empty before that begins."""
+        if self.adapter_ is None:
+            return {}
+        return dict(zip(self._classes, self.adapter_.prior_.tolist(), strict=True))
+
+    def learn_one(self, x: dict[Any, Any], y: Any = None, **kwargs: Any) -> None:
+        """Take in a sample.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            Its label. None (default) is a sample without one, which moves the class mix and nothing else.
+        **kwargs
+            For the classifier's `learn_one`, if there is a label.
+        """
+        proba = self.classifier.predict_proba_one(x)
+        if y is not None:
+            self.classifier.learn_one(x, y, **kwargs)
+            if y in proba:  # of a class that the classifier did not know it cannot have said anything
+                self._holdout.add(proba, y)
+        if y is None or self.track_labelled:
+            self._track(proba, y)
+        if y is not None and self._holdout.n_seen >= self._refit_at:
+            self._refit()
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> Probabilities:
+        """The probability of each label, under the class mix of the moment."""
+        proba: Probabilities = self.classifier.predict_proba_one(x, **kwargs)
+        row = row_of(proba, self._classes)
+        if self.adapter_ is None or row is None:
+            return proba
+        share = min(sum(proba.get(label, 0.0) for label in self._classes), 1.0)
+        adapted = np.minimum(share * self.adapter_.predict_proba(row[np.newaxis])[0], 1.0).tolist()
+        return {**proba, **dict(zip(self._classes, adapted, strict=True))}
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """The most probable label; None if nothing is known yet."""
+        proba = self.predict_proba_one(x, **kwargs)
+        return max(proba, key=lambda label: proba[label]) if proba else None
+
+    def _track(self, proba: Probabilities, label: Any) -> None:
+        """Let a sample move the class mix, if it can be one of the classes that are adapted."""
+        if self.adapter_ is None:
+            return
+        if label is None:
+            if not proba or max(proba, key=lambda name: proba[name]) not in self._columns:
+                return
+            column = UNLABELLED
+        else:
+            if label not in self._columns:
+                return
+            column = self._columns[label]
+        row = row_of(proba, self._classes)
+        if row is not None:
+            self._round.append((row, column))
+        if len(self._round) >= self.round_size:
+            self._end_round()
+
+    def _end_round(self) -> None:
+        if self.adapter_ is not None and self._round:
+            self.adapter_.update(np.array([row for row, _ in self._round]), [column for _, column in self._round])
+        self._round = []
+
+    def _refit(self) -> None:
+        """Look at the holdout anew; with classes that have become known, track on from the mix so far."""
+        self._refit_at = self._holdout.n_seen + self.refit_every
+        classes = [*self._classes, *(label for label in self._holdout.classes() if label not in self._columns)]
+        if len(classes) < 2:
+            return
+        with warnings.catch_warnings():
+            # A holdout that is small at first, and is looked at every so often, would warn for ever.
+            warnings.simplefilter("ignore", UserWarning)
+            if self.adapter_ is not None and len(classes) == len(self._classes):
+                self.adapter_.refit(*self._holdout.samples(classes))
+                return
+            self._end_round()  # its rows have a column too few
+            adapter = RegressAndReweight() if self.adapter is None else clone(self.adapter)
+            adapter.fit(*self._holdout.samples(classes))
+        if self.adapter_ is not None and isinstance(adapter.tracker_, RestartableTracker):
+            mix = adapter.prior_
+            n_old = len(self._classes)
+            mix[:n_old] = self.adapter_.prior_ * mix[:n_old].sum()
+            adapter.set_prior(mix)
+        self.adapter_, self._classes = adapter, classes
+        self._columns = {label: column for column, label in enumerate(classes)}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classifier": linear_model.LogisticRegression(), "warm_up": 50}
+        yield {"classifier": naive_bayes.GaussianNB(), "warm_up": 50, "refit_every": 20}
