@@ -36,10 +36,10 @@ format: $(VENV)/check.stamp
 test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
-NEED_TORCH = --ignore src/baserate/models/torch_classifier.py --deselect docs/learners.md::learners.md
+NEED_MORE = --ignore src/baserate/models/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
 ## test-lowest           the tests against the lowest allowed versions of the dependencies
 test-lowest: .venv-lowest/test.stamp
-	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_TORCH)  # torch is not there
+	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch and river are not there
 
 ## test-data             fetch every data set that can be had, and look at it (slow; needs a network)
 test-data: $(VENV)/test.stamp
@@ -89,7 +89,7 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml
-	$(PIP) install --editable ".[plot,files,data,deep]" --group test --group deep
+	$(PIP) install --editable ".[plot,files,data,deep,river]" --group test --group examples --group deep
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp

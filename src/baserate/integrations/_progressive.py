@@ -2,12 +2,13 @@
 
 from collections import deque
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
 from baserate.protocols import FloatArray, IntArray
 
-Probabilities = dict[Hashable, float]
+Probabilities = dict[Any, float]
 """What an online model says of a sample: a probability for each class that it knows."""
 
 
@@ -47,7 +48,8 @@ class ProgressiveHoldout:
         self._kept.setdefault(label, deque()).append((self.n_seen, dict(proba)))
         self.n_seen += 1
         self._n_kept += 1
-        if self._n_kept > self.size:
+        # Of what the model said when it had learned less than half of what it has by now, most is no longer true.
+        while self._n_kept > min(self.size, max(self.n_seen // 2, 2 * self.per_class)):
             spare = [pairs for pairs in self._kept.values() if len(pairs) > self.per_class]
             min(spare or filter(None, self._kept.values()), key=lambda pairs: pairs[0][0]).popleft()
             self._n_kept -= 1
@@ -60,7 +62,7 @@ class ProgressiveHoldout:
         """Rows of probabilities of some classes, and the labels as column numbers, from the oldest sample on."""
         found = []
         for column, label in enumerate(classes):
-            for number, proba in self._kept[label]:
+            for number, proba in self._kept.get(label, ()):
                 row = row_of(proba, classes)
                 if row is not None:
                     found.append((number, row, column))

@@ -161,7 +161,9 @@ def _check_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray | No
         raise ValueError(f"sample_weight has {len(array)} weights; expected {n_samples}, one per sample.")
     mean = float(array.mean())
     if not (np.isfinite(array).all() and array.min() >= 0 and mean > 0):
-        raise ValueError("sample_weight holds a negative or infinite number, or zeros only; give weights of at least 0.")
+        raise ValueError(
+            "sample_weight holds a negative or infinite number, or zeros only; give weights of at least 0."
+        )
     return array / mean
 
 

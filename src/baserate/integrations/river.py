@@ -11,7 +11,7 @@ from baserate.adapters import RegressAndReweight
 from baserate.integrations._progressive import Probabilities, ProgressiveHoldout, row_of
 from baserate.integrations._river_estimator import RiverEstimator
 from baserate.protocols import UNLABELLED, FloatArray, RestartableTracker
-from baserate.validation import check_integer
+from baserate.validation import check_integer, warn_user
 
 try:
     from river import base, linear_model, naive_bayes
@@ -66,7 +66,10 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     Attributes
     ----------
     adapter_ : RegressAndReweight or None
-        The fitted adapter, None before it begins: its warnings, bands and offsets are there.
+        The fitted adapter, None before it begins.
+    refusal_ : str
+        Why the adapter could not use the holdout when it looked last (classes that the classifier does not tell apart,
+        say); empty if it could. Predictions go on as before then, and the first time there is a warning.
 
     Notes
     -----
@@ -82,7 +85,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     >>> rng = random.Random(0)
     >>> def sample(share):
     ...     y = rng.random() < share
-    ...     return {"a": rng.gauss(1.5 * y, 1.0)}, y
+    ...     return {"a": rng.gauss(2.0 * y, 1.0)}, y
     >>> model = RiverLabelShift(naive_bayes.GaussianNB())
     >>> for _ in range(1000):
     ...     model.learn_one(*sample(share=0.5))
@@ -91,7 +94,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     ...     model.learn_one(x)
     >>> round(model.prior_[True], 1)
     0.9
-    >>> unsure = {"a": 0.5}
+    >>> unsure = {"a": 0.8}
     >>> model.classifier.predict_one(unsure), model.predict_one(unsure)
     (False, True)
     """
@@ -122,6 +125,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         self.round_size = round_size
         self.track_labelled = track_labelled
         self.adapter_: RegressAndReweight | None = None
+        self.refusal_ = ""
         self._classes: list[Hashable] = []  # those that the adapter knows, in the order of its columns
         self._columns: dict[Hashable, int] = {}
         self._holdout = ProgressiveHoldout(holdout_size, _PER_CLASS)
@@ -200,23 +204,34 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         self._round = []
 
     def _refit(self) -> None:
-        """Look at the holdout anew; with classes that have become known, track on from the mix so far."""
+        """Look at the holdout anew; if it does not do, go on as before."""
         self._refit_at = self._holdout.n_seen + self.refit_every
         classes = [*self._classes, *(label for label in self._holdout.classes() if label not in self._columns)]
         if len(classes) < 2:
             return
-        with warnings.catch_warnings():
-            # A holdout that is small at first, and is looked at every so often, would warn for ever.
-            warnings.simplefilter("ignore", UserWarning)
-            if self.adapter_ is not None and len(classes) == len(self._classes):
-                self.adapter_.refit(*self._holdout.samples(classes))
-                return
-            self._end_round()  # its rows have a column too few
-            adapter = RegressAndReweight() if self.adapter is None else clone(self.adapter)
-            adapter.fit(*self._holdout.samples(classes))
+        try:
+            with warnings.catch_warnings():
+                # A holdout that is small at first, and is looked at every so often, would warn for ever.
+                warnings.simplefilter("ignore", UserWarning)
+                self._fit_adapter(classes)
+        except ValueError as error:
+            if not self.refusal_:
+                go_on = "stay the classifier's own" if self.adapter_ is None else "are adapted as before"
+                warn_user(f"the adapter cannot use the last labelled samples, and predictions {go_on}: {error}")
+            self.refusal_ = str(error)
+        else:
+            self.refusal_ = ""
+
+    def _fit_adapter(self, classes: list[Hashable]) -> None:
+        """Learn the holdout; with classes that have become known, track on from the mix so far."""
+        if self.adapter_ is not None and len(classes) == len(self._classes):
+            self.adapter_.refit(*self._holdout.samples(classes))
+            return
+        adapter = RegressAndReweight() if self.adapter is None else clone(self.adapter)
+        adapter.fit(*self._holdout.samples(classes))
+        self._end_round()  # its rows have a column too few
         if self.adapter_ is not None and isinstance(adapter.tracker_, RestartableTracker):
-            mix = adapter.prior_
-            n_old = len(self._classes)
+            mix, n_old = adapter.prior_, len(self._classes)
             mix[:n_old] = self.adapter_.prior_ * mix[:n_old].sum()
             adapter.set_prior(mix)
         self.adapter_, self._classes = adapter, classes
@@ -225,4 +240,4 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classifier": linear_model.LogisticRegression(), "warm_up": 50}
-        yield {"classifier": naive_bayes.GaussianNB(), "warm_up": 50, "refit_every": 20}
+        yield {"classifier": naive_bayes.GaussianNB(), "warm_up": 50, "refit_every": 20}  # type: ignore[no-untyped-call]
