@@ -27,6 +27,7 @@ def test_the_version_is_said_once():
         "docs/models.md",
         "docs/performance.md",
         "docs/learners.md",
+        "docs/serving.md",
     ],
 )
 def test_links_and_commands_exist(page):
