@@ -9,7 +9,7 @@ from baserate.datasets import digits
 from baserate.shifts import Square, sample_stream
 
 
-def train(X, y, epochs=60):
+def train(X, y, epochs=30):
     """A small net for images of 8 x 8, trained as ever."""
     net = nn.Sequential(nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 10))
     optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
