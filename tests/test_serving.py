@@ -17,6 +17,7 @@ from baserate.calibrators import BCTS, TemperatureScaling, VectorScaling
 PAGE = (Path(__file__).parent.parent / "docs" / "serving.md").read_text()
 RNG = np.random.default_rng(0)
 K = 4
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of holdouts that are small, or of a boastful model
 
 
 def block(language):

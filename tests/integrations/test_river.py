@@ -18,7 +18,7 @@ from baserate.trackers import FLHFTL  # noqa: E402
 
 MODELS = {
     "two classes": lambda: RiverLabelShift(linear_model.LogisticRegression(), warm_up=50),
-    "naive Bayes": lambda: RiverLabelShift(naive_bayes.GaussianNB(), warm_up=50, refit_every=40),
+    "naive Bayes": lambda: RiverLabelShift(naive_bayes.GaussianNB(), warm_up=50),
     "a tree": lambda: RiverLabelShift(tree.HoeffdingTreeClassifier(), warm_up=50),
     "around a pipeline": lambda: RiverLabelShift(
         preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), warm_up=50

@@ -36,8 +36,8 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     Notes
     -----
     Weights are divided by their mean, and handed over as `w` where the classifier's `learn_one` has such an argument.
-    Where not, a sample is learned as many times as its weight says, rounded up or down at random, so that it is right
-    in expectation.
+    Where not, and in pipelines, a sample is learned as many times as its weight says, rounded up or down at random, so
+    that it is right in expectation.
 
     Examples
     --------
@@ -168,8 +168,5 @@ def _check_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray | No
 
 
 def _takes_weights(classifier: Any) -> bool:
-    """Whether `learn_one` has an argument `w`; of a pipeline, that of its last step."""
-    last = classifier
-    while hasattr(last, "_last_step"):
-        last = last._last_step
-    return "w" in inspect.signature(last.learn_one).parameters
+    """Whether `learn_one` says that it has an argument `w`. A pipeline does not, and may lose one on the way."""
+    return "w" in inspect.signature(classifier.learn_one).parameters

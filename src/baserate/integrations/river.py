@@ -109,8 +109,8 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         round_size: int = 1,
         track_labelled: bool = True,
     ) -> None:
-        if not isinstance(classifier, base.Classifier):
-            raise TypeError(f"classifier is {classifier!r}; expected a classifier of river.")
+        if isinstance(classifier, type) or not hasattr(classifier, "predict_proba_one"):  # a pipeline may be one
+            raise TypeError(f"classifier is {classifier!r}; expected a classifier of river, with probabilities.")
         if not (adapter is None or isinstance(adapter, RegressAndReweight)):
             raise TypeError(f"adapter is {adapter!r}; expected a RegressAndReweight, or None.")
         check_integer(holdout_size, "holdout_size", 2 * _PER_CLASS)
