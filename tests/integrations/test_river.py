@@ -3,6 +3,8 @@
 import copy
 import pickle
 import random
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -206,6 +208,12 @@ def test_arguments_for_the_classifier_are_handed_on():
 def test_wrong_arguments(arguments, error, message):
     with pytest.raises(error, match=message):
         RiverLabelShift(*arguments)
+
+
+def test_without_river_it_says_what_to_install():
+    script = "import sys; sys.modules['river'] = None\nimport baserate.integrations.river"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "ModuleNotFoundError: this needs river; run: pip install 'baserate[river]'" in done.stderr
 
 
 def test_public_names():
