@@ -74,8 +74,8 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     Notes
     -----
     It is saved as all of river's models are, by pickle. A sample takes some 50 to 100 microseconds more than the
-    classifier and one more prediction by it, a refit some 30 to 60 milliseconds. Memory is that of `holdout_size` dicts.
-    A refit starts the adapter's gate and its check of label shift anew: they speak of the classifier as it is.
+    classifier and one more prediction by it, a refit some 30 to 60 milliseconds. Memory is that of `holdout_size`
+    dicts. A refit starts the adapter's gate and its check of label shift anew: they speak of the classifier as it is.
 
     Examples
     --------
