@@ -17,9 +17,10 @@ import zipfile
 from pathlib import Path
 from typing import Any, Self, cast
 
-import joblib  # type: ignore[import-untyped]
 import numpy as np
+from joblib.hashing import NumpyHasher  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, clone  # type: ignore[import-untyped]
+from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 
 from baserate._version import __version__
 
@@ -54,6 +55,15 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         """Put a state of `get_state` back; a copy, so that two objects never move each other."""
         self.__dict__.update(copy.deepcopy(state))
         return self
+
+    def _to_saved(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The parameters and the state that a file holds; what keeps a foreign model says here how it is saved."""
+        return self.get_params(deep=False), self.get_state()
+
+    @classmethod
+    def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:
+        """The object that `_to_saved` took apart."""
+        return cls(**params).set_state(state)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -189,9 +199,26 @@ def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
     return obj
 
 
+class _ModelHasher(NumpyHasher):  # type: ignore[misc]  # joblib ships no types
+    """joblib's hash, which a model keeps when it is pickled and read again."""
+
+    def save(self, obj: Any) -> None:
+        if isinstance(obj, np.ma.MaskedArray):  # joblib cannot hash one; the results of a search hold some
+            obj = ("masked", np.array(obj.data), np.array(np.ma.getmaskarray(obj)))
+        elif type(obj) is np.ndarray and not obj.dtype.hasobject:
+            # joblib hashes strides, and those of an axis of length 1 do not survive pickling. A copy would not do:
+            # the gaps in the records of a tree are not copied.
+            columns_first = obj.flags.f_contiguous and not obj.flags.c_contiguous
+            rows = obj.T if columns_first else obj
+            rows = np.ascontiguousarray(rows).reshape(-1).reshape(rows.shape)
+            obj = rows.T if columns_first else rows
+        super().save(obj)
+
+
 def fingerprint(model: Any) -> str:
-    """A hash of a foreign model, to tell on loading whether it is the same one."""
-    return f"{type(model).__module__}.{type(model).__qualname__}:{joblib.hash(model)}"
+    """A hash of a foreign model, to tell on loading whether it is the same one. That it is frozen does not matter."""
+    bare = model.estimator if isinstance(model, FrozenEstimator) else model
+    return f"{type(bare).__module__}.{type(bare).__qualname__}:{_ModelHasher('md5').hash(bare)}"
 
 
 def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
@@ -238,8 +265,10 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
     if isinstance(value, np.random.Generator):
         return {"$generator": _encode(value.bit_generator.state, arrays, where)}
     if _is_registered(value):
-        params = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_params(deep=False).items())}
-        state = {k: _encode(v, arrays, f"{where}.{k}") for k, v in sorted(value.get_state().items())}
+        params, state = (
+            {name: _encode(item, arrays, f"{where}.{name}") for name, item in sorted(part.items())}
+            for part in value._to_saved()
+        )
         return {"$class": _class_name(type(value)), "params": params, "state": state}
     if hasattr(value, "__array__"):  # a frame or a series; it comes back as an array
         return _encode(np.asarray(value), arrays, where)
@@ -264,8 +293,11 @@ def _decode(node: Any, arrays: list[np.ndarray[Any, Any]], models: dict[str, Any
         return _decode_model(node, models, unused)
     if "$class" in node:
         cls = _resolve(node["$class"])
-        obj = cls(**{k: _decode(v, arrays, models, unused) for k, v in node["params"].items()})
-        return obj.set_state({k: _decode(v, arrays, models, unused) for k, v in node["state"].items()})
+        params, state = (
+            {name: _decode(item, arrays, models, unused) for name, item in node[part].items()}
+            for part in ("params", "state")
+        )
+        return cls._from_saved(params, state)
     return {key: _decode(item, arrays, models, unused) for key, item in node.items()}
 
 
