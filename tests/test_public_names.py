@@ -11,7 +11,7 @@ import pytest
 import baserate
 
 FROZEN = {
-    "baserate": {"Bank", "RegressAndReweight", "evaluate", "load", "save"},
+    "baserate": {"Bank", "RegressAndReweight", "decide", "evaluate", "load", "save"},
     "baserate.trackers": {
         "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LikelihoodMixture",
         "LowSwitching", "OnlineGradientDescent",
@@ -40,6 +40,7 @@ FROZEN = {
         "TransformerHead", "features", "fit_in_epochs", "mlp", "outputs", "train",
     },
     "baserate.integrations": {"LastLayer", "last_layer"},
+    "baserate.decisions": {"decide", "expected_costs", "moved_threshold"},
     "baserate.trust": {
         "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "HoldoutWarning", "Merged", "PriorBand",
         "Problem", "UnknownMass", "health", "merge_classes",

@@ -8,15 +8,17 @@ from baserate._version import __version__ as __version__
 if TYPE_CHECKING:
     from baserate.adapters import RegressAndReweight
     from baserate.bank import Bank
+    from baserate.decisions import decide
     from baserate.evaluation import evaluate
     from baserate.state import load, save
 
-__all__ = ["Bank", "RegressAndReweight", "evaluate", "load", "save"]
+__all__ = ["Bank", "RegressAndReweight", "decide", "evaluate", "load", "save"]
 
 # Imported on first use: `import baserate` and `baserate --help` must not wait for numba and scikit-learn.
 _HOME = {
     "Bank": "baserate.bank",
     "RegressAndReweight": "baserate.adapters",
+    "decide": "baserate.decisions",
     "evaluate": "baserate.evaluation",
     "load": "baserate.state",
     "save": "baserate.state",
@@ -24,8 +26,8 @@ _HOME = {
 
 
 _SUB_PACKAGES = {
-    "adapters", "calibrators", "checks", "datasets", "integrations", "learners", "marginals", "metrics", "models",
-    "shifts", "trackers", "trust",
+    "adapters", "calibrators", "checks", "datasets", "decisions", "integrations", "learners", "marginals", "metrics",
+    "models", "shifts", "trackers", "trust",
 }  # fmt: skip
 
 
