@@ -11,7 +11,7 @@ import pytest
 import baserate
 
 FROZEN = {
-    "baserate": {"Bank", "RegressAndReweight", "decide", "evaluate", "load", "save"},
+    "baserate": {"Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "evaluate", "load", "save"},
     "baserate.trackers": {
         "FLHFTL", "Aligator", "Arrows", "FollowTheFixedWindow", "FollowTheHistory", "LastSighting", "LikelihoodMixture",
         "LowSwitching", "OnlineGradientDescent",
@@ -39,7 +39,7 @@ FROZEN = {
         "RECIPES", "Features", "LastLayer", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TorchClassifier",
         "TransformerHead", "features", "fit_in_epochs", "mlp", "outputs", "train",
     },
-    "baserate.integrations": {"LastLayer", "last_layer"},
+    "baserate.integrations": {"LabelShiftClassifier", "LastLayer", "last_layer"},
     "baserate.decisions": {"decide", "expected_costs", "moved_threshold"},
     "baserate.trust": {
         "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "HoldoutWarning", "Merged", "PriorBand",

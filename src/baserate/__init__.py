@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from baserate.bank import Bank
     from baserate.decisions import decide
     from baserate.evaluation import evaluate
+    from baserate.integrations import LabelShiftClassifier
     from baserate.state import load, save
 
-__all__ = ["Bank", "RegressAndReweight", "decide", "evaluate", "load", "save"]
+__all__ = ["Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "evaluate", "load", "save"]
 
 # Imported on first use: `import baserate` and `baserate --help` must not wait for numba and scikit-learn.
 _HOME = {
     "Bank": "baserate.bank",
+    "LabelShiftClassifier": "baserate.integrations",
     "RegressAndReweight": "baserate.adapters",
     "decide": "baserate.decisions",
     "evaluate": "baserate.evaluation",

@@ -1,6 +1,7 @@
-"""Models of other libraries, taken apart for the methods that retrain a last layer."""
+"""Models of other libraries: wrapped, or taken apart for the methods that retrain a last layer."""
 
+from baserate.integrations.label_shift_classifier import LabelShiftClassifier
 from baserate.integrations.last_layer import last_layer
 from baserate.models.last_layer import LastLayer
 
-__all__ = ["LastLayer", "last_layer"]
+__all__ = ["LabelShiftClassifier", "LastLayer", "last_layer"]

@@ -1,0 +1,300 @@
+"""LabelShiftClassifier: any classifier of scikit-learn's kind, kept right while the class mix drifts."""
+
+import copy
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone  # type: ignore[import-untyped]
+from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
+from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping  # type: ignore[import-untyped]
+from sklearn.utils.validation import _num_samples  # type: ignore[import-untyped]
+
+from baserate.adapters import RegressAndReweight
+from baserate.integrations._class_labels import (
+    check_classes,
+    check_every_class,
+    check_targets,
+    find_missing,
+    to_columns,
+)
+from baserate.integrations._holdout import (
+    bare,
+    check_model,
+    check_routed,
+    class_probabilities,
+    cross_fitted,
+    frozen_holdout,
+    is_frozen,
+    known_classes,
+)
+from baserate.integrations._running_adapter import RunningAdapter
+from baserate.protocols import Calibrator, FloatArray, Key, MarginalEstimator, Tracker
+from baserate.state import Component
+from baserate.validation import check_fitted
+
+_PASSED_ON = (
+    "tracker", "marginals", "calibrator", "transductive", "floor", "bounds", "source_prior", "max_waiting", "gate",
+    "alpha",
+)  # fmt: skip
+
+
+class LabelShiftClassifier(RunningAdapter, MetaEstimatorMixin, ClassifierMixin, Component):  # type: ignore[misc]
+    """A classifier that follows the class mix of its stream, by `RegressAndReweight` around any model.
+
+    `predict` and `predict_proba` use the class mix as known now and change nothing; `partial_fit` takes in a batch of
+    the stream, without labels or with those that are known, and never trains the model.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba
+        Wrapped in scikit-learn's `FrozenEstimator`, it is taken as it is, and `fit` gets a holdout: labelled samples
+        that it was not trained on. Any other is cloned and trained by `fit`, on all samples, and the holdout is made
+        by cross-fitting, from clones that were trained on other folds: this costs `cv` + 1 trainings. A fitted model
+        that is not frozen would be trained anew, and a warning says so.
+    tracker, marginals, calibrator, transductive, floor, bounds, source_prior, max_waiting, gate, alpha
+        As in `RegressAndReweight`, with classes in the order of `classes_`.
+    cv : int, splitter or iterable of (train, test)
+        How to cross-fit; a whole number is that many stratified folds. No sample may be tested twice; those that are
+        never tested (with `TimeSeriesSplit`, say) are trained on only.
+    n_jobs : int, optional
+        How many of the trainings may run at once.
+
+    Attributes
+    ----------
+    classes_ : (k,) array
+        The model's class labels, one per column of its probabilities.
+    prior_ : (k,) array
+        The class mix as tracked now.
+    estimator_
+        The fitted model.
+    adapter_ : RegressAndReweight
+        What runs around it, with all that it can do: ``adapter_.enabled = False`` is shadow mode,
+        ``adapter_.set_prior`` starts from a class mix that a person knows, ``adapter_.reset()`` forgets the stream.
+    n_features_in_, feature_names_in_
+        The model's, if it has them.
+    assumption_evidence_, assumption_alarm_, fallback_active_, fallback_reason_, unknown_mass_
+        How far to trust it, as in `RegressAndReweight`.
+    waiting_, missed_labels_
+        How many samples wait for their labels, and how many labels came for samples that did not.
+
+    Notes
+    -----
+    `baserate.save` writes everything but the model. Keep that in your own way, and hand it over again:
+    ``baserate.load(path, estimator=model)``, where the model is the one that was frozen, or else `estimator_`.
+
+    Metadata such as `sample_weight` reaches the estimator's `fit` by scikit-learn's metadata routing. The holdout is
+    not weighted: a model that was trained with weights (or with `class_weight`) assumes another class mix than the
+    holdout's, which the calibrator takes out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> def mail(n, spam):
+    ...     y = np.where(rng.random(n) < spam, "spam", "ham")
+    ...     return rng.normal(size=(n, 2)) + 1.5 * (y == "spam")[:, np.newaxis], y
+    >>> model = LogisticRegression().fit(*mail(1000, spam=0.1))
+    >>> clf = LabelShiftClassifier(FrozenEstimator(model)).fit(*mail(1000, spam=0.1))
+    >>> for _ in range(100):
+    ...     clf = clf.partial_fit(mail(10, spam=0.8)[0])
+    >>> print(clf.classes_, clf.prior_.round(1))
+    ['ham' 'spam'] [0.2 0.8]
+    >>> X, y = mail(1000, spam=0.8)
+    >>> print(f"{model.score(X, y):.0%} right before, {clf.score(X, y):.0%} now")
+    59% right before, 91% now
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        tracker: Tracker | None = None,
+        marginals: MarginalEstimator | None = None,
+        calibrator: Calibrator | Literal["auto"] | None = "auto",
+        transductive: bool = False,
+        floor: float | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        source_prior: ArrayLike | None = None,
+        max_waiting: int = 10_000,
+        gate: bool = True,
+        alpha: float = 0.05,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.tracker = tracker
+        self.marginals = marginals
+        self.calibrator = calibrator
+        self.transductive = transductive
+        self.floor = floor
+        self.bounds = bounds
+        self.source_prior = source_prior
+        self.max_waiting = max_waiting
+        self.gate = gate
+        self.alpha = alpha
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Learn the holdout, and start a new stream; train the model first, unless it is frozen.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+            Samples: arrays, frames, sparse matrices, lists of text.
+        y : (n,) array
+            Their labels, all of them known.
+        **params
+            Metadata for the estimator's `fit` and for the splitter, by metadata routing.
+        """
+        check_model(self.estimator)
+        check_routed(params, self.estimator)
+        labels = check_targets(y)
+        if is_frozen(self.estimator):
+            model, proba, columns = frozen_holdout(self.estimator.estimator, X, labels)
+        else:
+            model, proba, columns = cross_fitted(self, X, labels, params)
+        check_every_class(columns, known_classes(model))
+        adapter = RegressAndReweight(**{name: getattr(self, name) for name in _PASSED_ON}).fit(proba, columns)
+        self.estimator_, self.adapter_ = model, adapter
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: ArrayLike | None = None, *, ids: Sequence[Key] | None = None
+    ) -> Self:
+        """Take in one batch of the stream; the first call of all fits.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+            Samples. An empty batch is a round without evidence.
+        y : (n,) array, optional
+            Labels where they are known. Missing are None, NaN, what is masked, and the number -1, unless -1 is a class
+            (which it is taken for where a first call trains the model and is not told the classes).
+            The first call needs some: it is `fit` with the samples that have a label, then a round with the others.
+        classes : array, optional
+            All class labels, as other classifiers need them; nothing is learned from it, but it is checked.
+        ids : sequence of str or of int, optional
+            A name for each sample, under which its label may come later: see `update_labels`.
+        """
+        if not hasattr(self, "adapter_"):
+            self._begin(X, y, classes, ids)
+            return self
+        if classes is not None:
+            check_classes(classes, self.classes_)
+        columns = None if y is None else to_columns(y, self.classes_, _num_samples(X))
+        self.adapter_.update(class_probabilities(self.estimator_, X), columns, ids=ids)
+        return self
+
+    def _begin(self, X: Any, y: Any, classes: ArrayLike | None, ids: Sequence[Key] | None) -> None:
+        check_model(self.estimator)
+        if y is None:
+            raise NotFittedError(
+                "this LabelShiftClassifier is not fitted yet, and y is missing: give the first call labelled samples, "
+                "or call fit."
+            )
+        X, y = indexable(X, y)
+        n = _num_samples(X)
+        if ids is not None and len(ids) != n:
+            raise ValueError(f"ids has {len(ids)} entries; expected {n}, one per sample.")
+        told: NDArray[Any] | None = None if classes is None else np.asarray(classes).ravel()
+        if is_frozen(self.estimator):
+            model_classes = known_classes(self.estimator.estimator)
+            if told is not None:
+                check_classes(told, model_classes)
+            missing = find_missing(y, model_classes, n)
+        else:
+            missing = find_missing(y, told, n)
+            if told is not None:
+                check_classes(told, np.unique(_safe_indexing(y, np.flatnonzero(~missing))))
+        known, rest = np.flatnonzero(~missing), np.flatnonzero(missing)
+        then = copy.copy(self).fit(_safe_indexing(X, known), _safe_indexing(y, known))
+        if len(rest):
+            named = None if ids is None else [ids[int(i)] for i in rest]
+            then.partial_fit(_safe_indexing(X, rest), ids=named)
+        self.__dict__ = then.__dict__
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities under the class mix as known now, one column per class; changes nothing."""
+        check_fitted(self, "adapter_")
+        return self.adapter_.predict_proba(class_probabilities(self.estimator_, X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each sample under the class mix as known now; changes nothing."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def update_labels(self, ids: Sequence[Key], y: Any) -> int:
+        """Take in labels of samples of earlier rounds, by the names that those had in `partial_fit`.
+
+        Parameters
+        ----------
+        ids : sequence of str or of int
+            The names. Those that do not wait are counted in `missed_labels_`.
+        y : (n,) array
+            Their class labels.
+
+        Returns
+        -------
+        int
+            How many labels were used.
+        """
+        check_fitted(self, "adapter_")
+        return self.adapter_.update_labels(ids, to_columns(y, self.classes_, len(ids)))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """(k,) class labels, one per column of the model's probabilities."""
+        check_fitted(self, "adapter_")
+        return known_classes(self.estimator_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the model takes."""
+        check_fitted(self, "adapter_")
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """What the model's features are called."""
+        check_fitted(self, "adapter_")
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata goes: to the estimator's `fit`, and to the splitter."""
+        to_fit, to_split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
+        router = MetadataRouter(owner=type(self).__name__).add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with suppress(AttributeError, TypeError):  # a model that knows nothing of tags
+            inner = get_tags(self.estimator)
+            tags.input_tags = copy.deepcopy(inner.input_tags)
+            tags.no_validation = inner.no_validation
+            if inner.classifier_tags is not None:
+                tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+                tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags
+
+    def _to_saved(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        params, state = self.get_params(deep=False), self.get_state()
+        if not (self.cv is None or isinstance(self.cv, int)):
+            raise TypeError(f"cannot save cv = {self.cv!r}; it has no use after fit: call set_params(cv=5) before.")
+        params["estimator"] = state.pop("estimator_", bare(self.estimator))
+        return params, {**state, "frozen": is_frozen(self.estimator)}
+
+    @classmethod
+    def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:
+        model, frozen, fitted = bare(params["estimator"]), state.pop("frozen"), "adapter_" in state
+        params["estimator"] = FrozenEstimator(model) if frozen else clone(model) if fitted else model
+        loaded = cls(**params).set_state(state)
+        if fitted:
+            loaded.estimator_ = model
+        return loaded
