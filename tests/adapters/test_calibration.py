@@ -167,4 +167,4 @@ def test_shadow_mode_of_a_bank_leaves_the_models_own_probabilities():
 def test_what_needs_labels_says_so_without_a_warning_first():
     p, _ = draw(np.random.default_rng(0), 50, 3)
     with pytest.raises(ValueError, match="BBSE needs a labelled holdout"):
-        RegressAndReweight(source_prior=[0.3, 0.3, 0.4]).fit(p)
+        RegressAndReweight(FollowTheHistory(3), source_prior=[0.3, 0.3, 0.4]).fit(p)

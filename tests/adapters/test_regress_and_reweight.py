@@ -11,6 +11,7 @@ from baserate.marginals import BBSE
 from baserate.protocols import Evidence
 from baserate.state import Component, dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting, LikelihoodMixture
+from baserate.trust import HoldoutWarning
 
 # So that what comes out can be computed by hand.
 Uncalibrated = functools.partial(RegressAndReweight, calibrator=None, gate=False)
@@ -246,7 +247,12 @@ def test_works_without_a_labelled_holdout():
     with pytest.raises(ValueError, match="y is missing"):
         Uncalibrated(marginals=MeanOutput()).fit(P)
     with pytest.raises(ValueError, match="BBSE needs a labelled holdout"):
-        Uncalibrated(source_prior=p).fit()
+        Uncalibrated(FollowTheHistory(K), source_prior=p).fit()
+    default = Uncalibrated(source_prior=p).fit()  # whose tracker asks for no estimator
+    assert default.marginals_ is None
+    for batch in BATCHES:
+        default.step(batch)
+    assert np.abs(default.prior_ - p).max() > 0.05
 
 
 class Square(Component):
@@ -285,12 +291,20 @@ def test_unfitted_says_so():
 
 
 def test_a_failed_fit_leaves_the_old_fit():
-    adapter = Uncalibrated().fit(*HOLDOUT)
+    adapter = Uncalibrated(marginals=BBSE()).fit(*HOLDOUT)
     adapter.update(BATCHES[0])
     before = dumps(adapter)
     with pytest.raises(ValueError, match="singular"):
         adapter.fit(np.full((8, K), 1 / K), [0, 1, 2, 3] * 2)
     assert dumps(adapter) == before
+
+
+def test_where_nobody_reads_sightings_a_model_that_tells_nothing_is_left_alone():
+    flat = np.full((80, K), 1 / K)
+    with pytest.warns(HoldoutWarning, match="hardly tells classes"):
+        adapter = RegressAndReweight(calibrator=None).fit(flat, np.arange(80) % K)
+    np.testing.assert_allclose(adapter.step(flat[:20]).proba, 1 / K)
+    np.testing.assert_allclose(adapter.prior_, 1 / K)
 
 
 def test_the_drift_is_followed_and_the_error_falls():

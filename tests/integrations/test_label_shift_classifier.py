@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 from baserate import LabelShiftClassifier, RegressAndReweight
 from baserate.datasets import digits
+from baserate.marginals import BBSE
 from baserate.shifts import Monotone, sample_stream
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
@@ -87,9 +88,9 @@ def test_cross_fitting_is_honest():
     noise, y = np.random.default_rng(0).normal(size=(300, 4)), np.array([0, 1, 2] * 100)
     noise[:, 0] += 2.0 * y
     forest = RandomForestClassifier(20, random_state=0)
-    clf = LabelShiftClassifier(forest, calibrator=None, gate=False).fit(noise, y)
+    clf = LabelShiftClassifier(forest, marginals=BBSE(), calibrator=None, gate=False).fit(noise, y)
     expected = cross_val_predict(forest, noise, y, cv=5, method="predict_proba")
-    same = RegressAndReweight(calibrator=None, gate=False).fit(expected, y)
+    same = RegressAndReweight(marginals=BBSE(), calibrator=None, gate=False).fit(expected, y)
     np.testing.assert_allclose(clf.adapter_.marginals_.confusion_, same.marginals_.confusion_, rtol=1e-12)
     np.testing.assert_array_equal(clf.estimator_.predict(noise), clone(forest).fit(noise, y).predict(noise))
     assert not hasattr(forest, "classes_")  # what was given is left alone

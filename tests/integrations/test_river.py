@@ -16,6 +16,7 @@ from river import checks, evaluate, linear_model, metrics, multiclass, naive_bay
 import baserate.integrations.river as module  # noqa: E402
 from baserate import RegressAndReweight  # noqa: E402
 from baserate.integrations.river import RiverLabelShift  # noqa: E402
+from baserate.marginals import BBSE  # noqa: E402
 from baserate.trackers import FLHFTL  # noqa: E402
 
 MODELS = {
@@ -157,7 +158,7 @@ def test_a_classifier_that_tells_nothing_apart_is_left_alone():
         def predict_proba_one(self, x):
             return {"a": 0.5, "b": 0.5} if self.class_counts else {}
 
-    model = RiverLabelShift(Indifferent())
+    model = RiverLabelShift(Indifferent(), RegressAndReweight(marginals=BBSE()))
     with pytest.warns(UserWarning, match="stay the classifier's own: the confusion matrix of this holdout is singular"):
         taught(model, 300, classes=("a", "b"))
     assert "singular" in model.refusal_

@@ -86,7 +86,7 @@ class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
     source_prior_ : (k,) array
         The class mix the model's probabilities assume.
     tracker_, marginals_, calibrator_
-        The fitted parts.
+        The fitted parts. By default there is no estimator where the tracker reads no sightings: `LikelihoodMixture`.
     waiting_ : int
         How many samples wait for their labels.
     missed_labels_ : int
@@ -164,8 +164,8 @@ class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
         check_option(self.gate, "gate", [True, False])
         if self.gate and self.alpha is None:
             raise ValueError("alpha is None, and the gate needs it; give a number such as 0.05, or set gate=False.")
-        marginals = new_marginals(self.marginals)
-        if y is None and getattr(marginals, "needs_labels", True):
+        marginals = self._new_marginals(tracker)
+        if y is None and marginals is not None and getattr(marginals, "needs_labels", True):
             raise ValueError(
                 f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
                 "that works without."
@@ -180,7 +180,8 @@ class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
             )
         limits = check_limits(self.bounds, self.floor, k)
         waiting = Waiting(self.max_waiting) if tracker is None else self._waiting
-        fit_marginals(marginals, source_prior, holdout.proba, holdout.labels)
+        if marginals is not None:
+            fit_marginals(marginals, source_prior, holdout.proba, holdout.labels)
         if tracker is None:
             tracker = self._new_tracker(k)
         if isinstance(tracker, BindableTracker):
@@ -198,6 +199,13 @@ class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
         self._waiting: Waiting = waiting
         self._watch: Watch = watch
         self._refresh()
+
+    def _new_marginals(self, tracker: Tracker | None) -> Any:
+        """An unfitted estimator; none by default where nobody would read what it sees."""
+        follows = tracker or self.tracker or LikelihoodMixture
+        if self.marginals is None and not getattr(follows, "reads_sightings", True):
+            return None
+        return new_marginals(self.marginals)
 
     def _new_tracker(self, n_classes: int) -> Tracker:
         if self.tracker is None:
