@@ -135,6 +135,23 @@ def test_weights_stay_weights_and_move_towards_the_experts_that_foresaw_the_labe
     assert (moved[2] < 0.02 * moved[0]).all()
 
 
+def test_many_labels_of_one_old_round_do_not_outvote_the_rounds_since():
+    """That nothing has changed since is one chance for all of them: with the rest of it all weights stay."""
+    tracker = LikelihoodMixture(K)
+    notes = []
+    for proba, _ in batches(3, 40):
+        notes.append((tracker.note(Evidence(proba, SOURCE)), proba))
+        tracker.update(SOURCE, Evidence(proba, SOURCE))
+    for back in (1, 5):
+        note, proba = notes[-back]
+        told = copy.deepcopy(tracker)
+        surprise = int(note.mixes[:, 3].argmin())
+        told.correct(note, np.tile(proba[:1], (50, 1)), [surprise] * 50)
+        kept = told._state.weights[0] / np.maximum(tracker._state.weights[0], 1e-300)
+        assert (kept[:, : _experts.MEMORIES] >= 1 - 0.8**back - 1e-9).all()
+        assert (np.abs(kept[:, : _experts.MEMORIES] - 1 + 0.8**back).min(axis=1) < 1e-6).all()
+
+
 def test_of_a_place_that_another_mix_has_taken_since_nothing_is_said():
     tracker = LikelihoodMixture(K)
     state = tracker._state

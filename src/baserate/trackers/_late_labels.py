@@ -53,28 +53,40 @@ def _holds(t: int, now: int, part: FloatArray, made: IntArray) -> FloatArray:
 
 
 @compiled
-def _reweigh(
-    weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, told: FloatArray, guessed: FloatArray
-) -> None:
-    """Put what a label says of the experts of round t in the place of what the sample said, as if it were today.
+def _reweigh(weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, logs: FloatArray) -> None:
+    """Put what labels say of the experts of round t in the place of what the samples said, as if it were today.
 
     The best expert of round t is still the best one with the chance that nothing was dealt out since, of which the
-    largest share is the most cautious; otherwise a label from then says nothing of today. (By the chance under each
+    largest share is the most cautious; otherwise labels from then say nothing of today. (By the chance under each
     share of its own, labels 20 rounds late did harm: the rounds since then, which have often seen another expert take
-    over, were not asked.) A place that another mix has taken since is left alone.
+    over, were not asked.) It is one chance for all samples of the round: sample by sample, ten labels from before a
+    jump would outvote all rounds since. A place that another mix has taken since is left alone.
+
+    Parameters
+    ----------
+    logs : (m,) array
+        By how much more the labels are foreseen by each expert than the samples were, as a logarithm.
     """
+    asked = np.zeros(EXPERTS, dtype=np.bool_)
+    top = -np.inf
+    for e in range(EXPERTS):
+        asked[e] = e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t
+        if asked[e]:
+            top = max(top, logs[e])
+    if top == -np.inf:
+        return
     means = np.empty(len(trust))
     stays = (1.0 - SHARES.max()) ** (now - t + 1)
     for s in range(len(trust)):
         likely, total = 0.0, 0.0
         for e in range(EXPERTS):
-            if e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t:
-                likely += weights[s, e] * told[e] / guessed[e]
+            if asked[e]:
+                likely += weights[s, e] * np.exp(logs[e] - top)
                 total += weights[s, e]
         means[s] = likely / total
         for e in range(EXPERTS):
-            if e < FIRST_RECALLED or 0 < made[e - FIRST_RECALLED, 1] < t:
-                weights[s, e] *= 1.0 - stays + stays * told[e] / guessed[e] / means[s]
+            if asked[e]:
+                weights[s, e] *= 1.0 - stays + stays * np.exp(logs[e] - top) / means[s]
     mean = (trust * means).sum()
     for s in range(len(trust)):
         trust[s] *= 1.0 - stays + stays * means[s] / mean
@@ -99,7 +111,7 @@ def correct(
     """Count some samples of round t by their labels, and no longer by what they probably were."""
     k = len(together)
     now, since, guess = rounds[0], rounds[1], np.empty(k)
-    held = _holds(t, now, part, made)
+    held, logs = _holds(t, now, part, made), np.zeros(EXPERTS)
     for i in range(len(labels)):
         posterior(together / source_prior, proba[i], guess)
         guessed = np.zeros(EXPERTS)
@@ -111,4 +123,6 @@ def correct(
                 guessed[e] += mixes[c, e] * proba[i, c] / source_prior[c]
             if since <= t:
                 doubted[c] = max(doubted[c] + more, 0.0)
-        _reweigh(weights, trust, made, t, now, mixes[labels[i]], guessed)
+        for e in range(EXPERTS):
+            logs[e] += np.log(mixes[labels[i], e] / guessed[e])
+    _reweigh(weights, trust, made, t, now, logs)

@@ -216,8 +216,8 @@ class LikelihoodMixture(BankedTracker):
         """Count samples of an earlier round by their labels, and no longer by what they probably were.
 
         All counts are then as if the labels had come in time, but for what other samples were taken for meanwhile. The
-        experts' weights are corrected by what the label and the sample say of that round's experts, with the chance
-        that nothing has changed since: 0.8 for every round.
+        experts' weights are corrected by what labels and samples say of that round's experts, with the chance that
+        nothing has changed since: 0.8 for every round, and one chance for all samples that are given together.
 
         Parameters
         ----------
