@@ -266,11 +266,12 @@ BANK_CALLS = {
     "proba": BAD["proba"],
     "y": BAD["y"],
     "idle": BAD_COUNTS,
+    "rounds": BAD["rounds"],
 }
 
 
 def test_the_bank_refuses_bad_input_and_stays_as_it_was():
-    good = {"keys": ["a", "b"] * 30, "proba": PROBA, "y": Y, "idle": 3}
+    good = {"keys": ["a", "b"] * 30, "proba": PROBA, "y": Y, "idle": 3, "rounds": 3}
     tried = 0
     for name, method in inspect.getmembers(Bank, inspect.isfunction):
         if name.startswith("_") or method.__module__ != "baserate.bank" or name in TRUSTING:
@@ -280,7 +281,7 @@ def test_the_bank_refuses_bad_input_and_stays_as_it_was():
             for bad in BANK_CALLS[argument]:
                 if argument == "keys" and "proba" not in arguments and isinstance(bad, list) and len(bad) == 59:
                     continue
-                bank = Bank(prepare(RegressAndReweight(FollowTheHistory(3))))
+                bank = Bank(prepare(RegressAndReweight()))
                 bank.update(good["keys"], good["proba"])
                 before = dumps(bank)
                 with pytest.raises((ValueError, TypeError), match=argument):

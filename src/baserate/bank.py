@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.compiled import compiled
-from baserate.protocols import BankableTracker, Evidence, FloatArray, IntArray, Key
+from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
 from baserate.trackers import FollowTheHistory
@@ -161,6 +161,23 @@ class Bank(Component):
         self._state = type(self._state)(*(array[rows] for array in self._state))
         self._last_seen = self._last_seen[rows]
         self._row = {key: row for row, key in enumerate(stay)}
+
+    def idle(self, keys: Keys, rounds: int) -> None:
+        """Let rounds go by in which nothing came for some keys, as `RegressAndReweight.idle` does.
+
+        Parameters
+        ----------
+        keys : sequence of str or of int
+            Which; those that are not held have nothing to forget.
+        rounds : int
+            How many.
+        """
+        check_integer(rounds, "rounds", 0)
+        if not isinstance(self._tracker, IdlingTracker):
+            raise TypeError(f"{type(self._tracker).__name__} counts rounds with samples alone; it has no method idle.")
+        held = [self._row[key] for key in dict.fromkeys(self._check_keys(keys)) if key in self._row]
+        rows = np.array(held, dtype=np.int64)
+        self._tracker.idle_rows(self._state, rows, np.full(len(rows), rounds))
 
     def expire(self, idle: int) -> list[Key]:
         """Forget the keys that the last `idle` rounds of the bank had no rows of; return them."""

@@ -132,6 +132,14 @@ class CorrectableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class IdlingTracker(Tracker, Protocol):
+    """A tracker that forgets by the clock, too, when nothing comes."""
+
+    def idle(self, rounds: int) -> None: ...
+    def idle_rows(self, state: Any, rows: IntArray, rounds: IntArray) -> None: ...
+
+
+@runtime_checkable
 class BankableTracker(Tracker, Protocol):
     """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
 

@@ -12,6 +12,7 @@ from baserate.adapters._late_labels import LateLabels
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
 from baserate.adapters._slack import slack
+from baserate.adapters._steered import Steered
 from baserate.adapters._waiting import Waiting
 from baserate.adapters._watched import Watched
 from baserate.marginals import BBSE
@@ -25,7 +26,6 @@ from baserate.protocols import (
     Key,
     LeaveOneOutTracker,
     MarginalEstimator,
-    RestartableTracker,
     Step,
     Tracker,
 )
@@ -35,10 +35,10 @@ from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, Likelihood
 from baserate.trust import HoldoutWarning, health
 from baserate.trust.health import CONFUSED
 from baserate.trust.watch import Watch
-from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, check_prior, warn_user
+from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, warn_user
 
 
-class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
+class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
     """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
 
     A tracker follows the class mix over unlabelled batches, and predictions are multiplied by the tracked mix over the
@@ -225,22 +225,6 @@ class RegressAndReweight(Watched, LateLabels, ReweightingAdapter):
         self._waiting.clear()
         self._watch.reset()
         self.missed_labels_ = 0
-        self._refresh()
-
-    def set_prior(self, q: ArrayLike) -> None:
-        """Restart the tracking from a class mix that a person knows; the next batches move it on.
-
-        Samples from before no longer wait for their labels.
-        """
-        check_fitted(self, "source_prior_")
-        prior = check_prior(q, len(self.source_prior_), "q")
-        if not isinstance(self.tracker_, RestartableTracker):
-            raise TypeError(
-                f"{type(self.tracker_).__name__} cannot start from a given prior; it has no method restart(birth)."
-            )
-        self.tracker_.restart(prior)
-        self._waiting.clear()
-        self._watch.restart(prior)
         self._refresh()
 
     def log_offsets(self) -> FloatArray:

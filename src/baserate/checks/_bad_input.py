@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from baserate.checks._roles import MIX, PROBA, K, X, Y, prepare, require
-from baserate.protocols import CorrectableTracker, Tracker
+from baserate.protocols import CorrectableTracker, IdlingTracker, Tracker
 from baserate.state import dumps
 
 # Methods that array code calls with input that is checked already, and those of saving.
 TRUSTING = {
-    "bind", "excuse", "new_state", "predict_rows", "update_rows", "estimate_groups", "calibrate", "project",
-    "sightings", "correct", "get_state", "set_state", "examples",
+    "bind", "excuse", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
+    "project", "sightings", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip
 
 _NAN, _INF = np.array([[np.nan, 0.5, 0.5]]), np.array([[np.inf, 0.5, 0.5]])
@@ -25,7 +25,7 @@ BAD_VECTORS: list[Any] = [
 BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
 GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
-    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9,
+    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [
@@ -48,6 +48,7 @@ BAD: dict[str, list[Any]] = {
     "n_rounds": BAD_COUNTS,
     "n_classes": [*BAD_COUNTS, 1],
     "rng": ["seed", -1, 1.5],
+    "rounds": [-1, 1.5, "3", None, True],
     "level": [0.0, 1.0, -0.5, 90, np.nan, "0.9", None],
     "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, [*range(59), None], "a", 1],
 }  # fmt: skip
@@ -61,8 +62,13 @@ def public_methods(obj: Any) -> Iterator[tuple[str, list[str]]]:
     for name, method in inspect.getmembers(type(obj), inspect.isfunction):
         if not name.startswith("_") and name not in TRUSTING and not method.__module__.startswith("sklearn"):
             arguments = [p.name for p in inspect.signature(method).parameters.values() if p.kind is not p.VAR_KEYWORD]
-            if name != "update_labels" or "ids" not in skipped:
+            cannot = (name == "update_labels" and "ids" in skipped) or (name == "idle" and not _can_idle(obj))
+            if not cannot:
                 yield name, [argument for argument in arguments[1:] if argument not in skipped]
+
+
+def _can_idle(obj: Any) -> bool:
+    return isinstance(getattr(prepare(obj), "tracker_", obj), IdlingTracker)
 
 
 def check_bad_input(obj: Any) -> None:

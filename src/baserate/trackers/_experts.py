@@ -25,6 +25,8 @@ ENOUGH = 5.0
 """How many times likelier, as a logarithm, the memories have made the latest rounds than all known mixes did before
 those rounds become a known mix themselves: some 150 times."""
 
+_DEALT = 10_000  # rounds without samples whose shares are dealt out one by one
+
 KEPT = np.append(1.0 - 0.5 ** np.arange(LONGEST + 1), 1.0)
 """What is left after a round of what each memory holds."""
 
@@ -244,3 +246,30 @@ def _least_used(counts: FloatArray, made: IntArray, t: int) -> int:
         if used < fewest:
             place, fewest = r, used
     return place
+
+
+@compiled
+def pass_by(
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    made: IntArray,
+    rounds: IntArray,
+    rows: IntArray,
+    gone: IntArray,
+) -> None:
+    """Let rounds without samples go by for some keys: memories fade, and another expert may have become the best one.
+
+    After `_DEALT` rounds all weights are as they will be, but for shares of 1 / t.
+    """
+    for j in range(len(rows)):
+        row, n = rows[j], gone[j]
+        if rounds[row, 0] == 0:
+            continue  # nothing is known that could fade
+        for _ in range(min(n, _DEALT)):
+            rounds[row, 0] += 1
+            share(weights[row], trust[row], made[row], rounds[row, 0])
+        rounds[row, 0] += max(n - _DEALT, 0)
+        for c in range(counts.shape[1]):
+            for e in range(MEMORIES):
+                counts[row, c, e] *= KEPT[e] ** n

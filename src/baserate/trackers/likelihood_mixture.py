@@ -9,7 +9,7 @@ from baserate.protocols import Evidence, FloatArray, IntArray
 from baserate.simplex import project
 from baserate.trackers import _experts, _late_labels, _soft_counts
 from baserate.trackers._base import BankedTracker
-from baserate.validation import check_labels, check_proba, check_starts, check_vector
+from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 _NOT_ASKED = np.empty((0, 0))
@@ -197,6 +197,23 @@ class LikelihoodMixture(BankedTracker):
         state: State = self._state
         _soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
         return played
+
+    def idle(self, rounds: int) -> None:
+        """Let rounds without samples go by: what was seen before them fades, as if something had come after it.
+
+        Without it a round without samples leaves everything as it is.
+
+        Parameters
+        ----------
+        rounds : int
+            How many.
+        """
+        gone = np.array([check_integer(rounds, "rounds", 0)])
+        self.idle_rows(self._state, np.zeros(1, dtype=np.int64), gone)
+
+    def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
+        """`idle` for some keys, in place."""
+        _experts.pass_by(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
 
     def note(self, evidence: Evidence) -> Note:
         """What is known of a round before an `update` takes it in: keep it as long as labels may still come.
