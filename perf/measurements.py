@@ -20,7 +20,7 @@ from timing import fastest, seconds, spread_rounds
 
 from baserate import Bank, RegressAndReweight
 from baserate.calibrators import BCTS
-from baserate.trackers import FLHFTL, Aligator, Arrows, FollowTheFixedWindow, FollowTheHistory
+from baserate.trackers import FLHFTL, Aligator, Arrows, FollowTheFixedWindow, FollowTheHistory, LikelihoodMixture
 
 K = 10
 TOLERANCE = 1e-9
@@ -192,7 +192,7 @@ def model_outputs(rng, n, mix=None):
 
 def drifted_adapter(rng, tracker, rounds, calibrator=None):
     """An adapter some rounds into a stream with another class mix than its holdout's."""
-    adapter = RegressAndReweight(tracker, calibrator=calibrator).fit(*model_outputs(rng, 5_000))
+    adapter = RegressAndReweight(tracker, calibrator=calibrator, gate=False, alpha=None).fit(*model_outputs(rng, 5_000))
     mix = rng.dirichlet(np.ones(K))
     for _ in range(rounds):
         adapter.update(model_outputs(rng, 10, mix)[0])
@@ -270,7 +270,7 @@ def bank():
     """Many keyed streams at once against one adapter per key in a loop."""
     rng = np.random.default_rng(0)
     n_keys, n_rows = 10_000, 10
-    template = RegressAndReweight(FollowTheHistory(K), calibrator=None).fit(*model_outputs(rng, 5_000))
+    template = ungated(FollowTheHistory(K)).fit(*model_outputs(rng, 5_000))
     proba = model_outputs(rng, n_keys * n_rows)[0]
     place = rng.permutation(n_keys * n_rows)  # rows arrive in any order
     key_of_row = place // n_rows
@@ -294,6 +294,40 @@ def bank():
     ours, loops = fastest(lambda: seconds(lambda: streams.step(keys, proba)), lambda: seconds(one_by_one), repeats=15)
     note = f"{n_keys / ours:,.0f} keys a second"
     yield Row("Bank.step, 10,000 keys x 10", "a loop over adapters", ours, loops, "faster", note=note)
+
+
+def ungated(tracker):
+    """An adapter that does what a key of a bank does."""
+    return RegressAndReweight(tracker, calibrator=None, gate=False, alpha=None)
+
+
+def many_keys():
+    """A hundred thousand keys, one sample each, against one object per key; of those a few thousand are measured."""
+    rng = np.random.default_rng(0)
+    n_keys, n_objects = 100_000, 2_000
+    proba = model_outputs(rng, n_keys)[0]
+    keys = [f"shop-{i:06d}" for i in range(n_keys)]
+    batches = [proba[i : i + 1] for i in range(n_objects)]
+    for tracker, bound in ((FollowTheHistory(K), 20), (Arrows(K), 20), (LikelihoodMixture(K), None)):
+        adapter = ungated(tracker).fit(*model_outputs(rng, 1_000))
+        streams, objects = Bank(adapter), [copy.deepcopy(adapter) for _ in range(n_objects)]
+        streams.update(keys, proba)
+        for one, batch in zip(objects, batches, strict=True):
+            one.update(batch)
+        priors = np.array([one.prior_ for one in objects])
+        agree("bank and one object per key", streams.prior(keys[:n_objects]), priors, tolerance=0.0)
+
+        def all_keys(streams=streams):
+            return seconds(lambda: streams.update(keys, proba)) / n_keys
+
+        def all_objects(objects=objects):
+            return seconds(lambda: [one.update(batch) for one, batch in zip(objects, batches, strict=True)]) / n_objects
+
+        ours, loops = fastest(all_keys, all_objects, repeats=7)
+        state = sum(array[:1].nbytes for array in streams._state)
+        note = f"{1 / ours:,.0f} keys a second, {state:,} bytes each"
+        what = f"Bank.update, 100,000 keys x 1, {type(tracker).__name__}"
+        yield Row(what, "an object per key", ours, loops, "faster", bound, note=note)
 
 
 def start_up():

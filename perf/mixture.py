@@ -32,7 +32,7 @@ def megabytes():
 def long_run():
     """A whole step late in a long run against bare numpy, against the same step earlier, and its compiled part."""
     rng = np.random.default_rng(0)
-    adapter = RegressAndReweight(LikelihoodMixture(K), calibrator=None).fit(*model_outputs(rng, 5_000))
+    adapter = RegressAndReweight(calibrator=None, gate=False, alpha=None).fit(*model_outputs(rng, 5_000))
     source, tracker = adapter.source_prior_, adapter.tracker_
     mixes = rng.dirichlet(np.ones(K), size=3)
     batches = [Evidence(model_outputs(rng, 10, mixes[i % 3])[0], source) for i in range(99)]
@@ -73,6 +73,28 @@ def long_run():
     yield Row(f"{what}, t = 10^6", "multiply, normalise", late_step, numpys, "cheap", 10, note)
     yield Row("its compiled part", "multiply, normalise", kernels, numpys, "cheap", 3)
     yield Row(f"{what}, t = 10^6", "the same at t = 10^4", late_step, early_step, "cheap", 1.5)
+
+
+def default_adapter():
+    """A step with all that says how far to trust it: the check looks at every sample, the gate at every class mix."""
+    rng = np.random.default_rng(0)
+    holdout = model_outputs(rng, 1_000)
+    mix = rng.dirichlet(np.ones(K))
+    batches = [model_outputs(rng, 10, mix)[0] for _ in range(600)]
+    adapters = [
+        RegressAndReweight(calibrator=None, **options).fit(*holdout) for options in ({}, {"gate": False, "alpha": None})
+    ]
+    ratio = np.full(K, 1.1)
+
+    def steps(adapter):
+        return seconds(lambda: [adapter.step(batch) for batch in batches]) / len(batches)
+
+    def bare():
+        return seconds(lambda: [multiply_and_normalise(batch, ratio) for batch in batches]) / len(batches)
+
+    whole, alone, numpys = fastest(*(functools.partial(steps, adapter) for adapter in adapters), bare, repeats=15)
+    yield Row("step(10 x 10), the default adapter", "multiply, normalise", whole, numpys, "cheap")
+    yield Row("step(10 x 10), the default adapter", "without check and gate", whole, alone, "cheap")
 
 
 def many_classes():

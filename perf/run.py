@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import platform
 import sys
+import warnings
 from pathlib import Path
 
 import estimators
@@ -20,6 +21,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
+
+from baserate.trust import HoldoutWarning
 
 UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")]
 
@@ -50,10 +53,12 @@ def plan(full):
         ("long runs", measurements.long_runs),
         ("step", measurements.steps),
         ("LikelihoodMixture, 10^6 rounds", mixture.long_run),
+        ("the default adapter", mixture.default_adapter),
         ("LikelihoodMixture, 1,000 classes", mixture.many_classes),
         ("LikelihoodMixture, T = 10,000", mixture.whole_run),
         ("predict_proba", measurements.predict_many),
         ("Bank.step", measurements.bank),
+        ("Bank.update, 100,000 keys", measurements.many_keys),
         ("MLLS", estimators.mlls),
         ("RLLS", estimators.rlls),
         ("UOGD and ATLAS", layers.layers),
@@ -124,6 +129,7 @@ def main():
     options = parser.parse_args()
     err = Console(stderr=True, highlight=False)
     about = environment()
+    warnings.simplefilter("ignore", HoldoutWarning)  # what is timed need not be right
     with threadpool_limits(1):  # the library uses one thread, so numpy's BLAS does too
         try:
             rows = measure_all(options.full, err)
