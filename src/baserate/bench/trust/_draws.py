@@ -24,9 +24,10 @@ class World(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """An adapter as fitted on a holdout, that holdout as calibrated, and the same calibration of the whole world."""
+    """An adapter as fitted on a holdout, its rows of the world, and as calibrated; the whole world calibrated alike."""
 
     adapter: RegressAndReweight
+    rows: IntArray
     holdout: FloatArray
     y: IntArray
     world: FloatArray
@@ -65,7 +66,7 @@ def draw_holdout(world: World, size: int, rng: np.random.Generator, tracker: Tra
             break
     adapter = RegressAndReweight(tracker).fit(world.proba[rows], world.y[rows])
     calibrated = adapter.calibrate(world.proba)
-    return Draw(adapter, calibrated[rows], world.y[rows], calibrated)
+    return Draw(adapter, rows, calibrated[rows], world.y[rows], calibrated)
 
 
 def draw_stream(

@@ -1,19 +1,22 @@
-"""How near `AccuracyEstimate` comes to the accuracy: ``python -m baserate.bench.trust.accuracy``.
+"""How near `estimated_accuracy` comes to the accuracy: ``python -m baserate.bench.trust.accuracy``.
 
-Streams of several windows, predicted by an adapted model; at the end of each window the estimate is compared with the
-share of right predictions in it.
+Streams of several windows, predicted by the default adapter; at the end of each window its estimate is compared with
+the share of right predictions in it.
 """
 
-import argparse
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from baserate.bench.trust._draws import MODELS, draw_holdout, draw_stream, shifts, world_of
-from baserate.protocols import FloatArray
-from baserate.trust import AccuracyEstimate
+from baserate.bench.tables import to_markdown
+from baserate.bench.trust._command import for_all, parser
+from baserate.bench.trust._draws import Draw, World, draw_holdout, draw_stream, shifts, world_of
+from baserate.protocols import FloatArray, IntArray
+from baserate.trust import Accuracy
+
+WINDOW = 5000
+"""Samples that the adapter's estimate is of."""
 
 
 class Row(NamedTuple):
@@ -29,59 +32,70 @@ class Row(NamedTuple):
     width: float
 
 
+class Window(NamedTuple):
+    """A window of a stream under a shift: its rows of the world, as adapted, and what the adapter made of it."""
+
+    shift: str
+    rows: IntArray
+    adapted: FloatArray
+    estimated: Accuracy
+
+
+def windows(
+    world: World,
+    draw: Draw,
+    moving: int,
+    rng: np.random.Generator,
+    *,
+    n_windows: int = 3,
+    batch_size: int = 50,
+    level: float = 0.9,
+) -> Iterator[Window]:
+    """The windows of a stream for each shift, one after the other.
+
+    Parameters
+    ----------
+    world, draw
+        What the stream is drawn from, and who predicts it.
+    moving : int
+        The class that moves.
+    rng : numpy.random.Generator
+    n_windows, batch_size : int
+        Windows of a stream, and samples a round.
+    level : float
+        Nominal coverage.
+    """
+    adapter, per_window = draw.adapter, WINDOW // batch_size
+    for name, shift in shifts(world, moving).items():
+        path = shift.path(n_windows * per_window, world.proba.shape[1], rng)
+        rounds = [rows for _, rows in draw_stream(world, path, batch_size, rng)]
+        adapter.reset()
+        for start in range(0, len(rounds), per_window):
+            part = rounds[start : start + per_window]
+            adapted = np.concatenate([adapter.step(world.proba[rows]).proba for rows in part])
+            yield Window(name, np.concatenate(part), adapted, adapter.estimated_accuracy(level))
+
+
 def run(
     model: str,
     size: int,
     n_draws: int,
     *,
     n_windows: int = 3,
-    window: int = 5000,
     batch_size: int = 50,
     level: float = 0.9,
     seed: int = 0,
 ) -> list[Row]:
-    """One row per shift.
-
-    Parameters
-    ----------
-    model : str
-        One of `MODELS`.
-    size : int
-        Samples of the holdout.
-    n_draws : int
-        Pairs of a holdout and a stream.
-    n_windows, window, batch_size : int
-        Windows of a stream, samples of a window, and samples a round.
-    level : float
-        Nominal coverage.
-    seed : int
-        Draw i has the seed ``(seed, size, i)``.
-    """
+    """One row per shift, of a model and holdouts of a size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
-    k = world.proba.shape[1]
-    found: dict[str, list[tuple[float, float, float, float, float]]] = {}
+    found: dict[str, list[tuple[float, ...]]] = {}
     for i in range(n_draws):
         rng = np.random.default_rng([seed, size, i])
-        draw = draw_holdout(world, size, rng)
-        adapter = draw.adapter
-        estimate = AccuracyEstimate(window).fit(draw.holdout, draw.y, adapter.source_prior_)
-        starts = np.array([0, batch_size])
-        for name, shift in shifts(world, i % k).items():
-            path = shift.path(n_windows * window // batch_size, k, rng)
-            adapter.reset()
-            estimate.reset()
-            right: list[FloatArray] = []
-            sure: list[FloatArray] = []
-            for t, (_, rows) in enumerate(draw_stream(world, path, batch_size, rng), start=1):
-                step = adapter.step(world.proba[rows])
-                right.append(step.proba.argmax(axis=1) == world.y[rows])
-                sure.append(step.proba.max(axis=1))
-                estimate.take_in(draw.world[rows], step.proba, step.prior[np.newaxis], starts)
-                if t * batch_size % window == 0:
-                    truth = float(np.concatenate(right).mean())
-                    sureness = float(np.concatenate(sure).mean())
-                    right, sure = [], []
-                    found.setdefault(name, []).append((truth, sureness, *estimate.estimate(level)))
+        draw, moving = draw_holdout(world, size, rng), i % world.proba.shape[1]
+        for seen in windows(world, draw, moving, rng, n_windows=n_windows, batch_size=batch_size, level=level):
+            truth = (seen.adapted.argmax(axis=1) == world.y[seen.rows]).mean()
+            looks = found.setdefault(seen.shift, [])
+            looks.append((float(truth), float(seen.adapted.max(axis=1).mean()), *seen.estimated))
     return [_row(model, size, name, np.array(looks).T) for name, looks in found.items()]
 
 
@@ -101,44 +115,36 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
-    lines = [
-        "| model | holdout | shift | accuracy % | mean error, points | of the confidence alone | coverage % | "
-        "median width, points |",
-        "|---|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    lines += [
-        f"| {r.model} | {r.holdout:,} | {r.shift} | {r.accuracy:.1f} | {r.error:.2f} | {r.confidence_error:.2f} | "
-        f"{100 * r.coverage:.1f} | {r.width:.2f} |"
+    head = ["model", "holdout", "shift", "accuracy %", "mean error, points", "of the confidence alone", "coverage %"]
+    cells = [
+        [
+            r.model,
+            f"{r.holdout:,}",
+            r.shift,
+            f"{r.accuracy:.1f}",
+            f"{r.error:.2f}",
+            f"{r.confidence_error:.2f}",
+            f"{100 * r.coverage:.1f}",
+            f"{r.width:.2f}",
+        ]
         for r in rows
     ]
-    return "\n".join(lines)
+    return to_markdown([*head, "median width, points"], cells, text=(0, 2))
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--holdouts", nargs="+", type=int, default=[200, 1000, 10000])
-    parser.add_argument("--draws", type=int, default=30)
-    parser.add_argument("--windows", type=int, default=3)
-    parser.add_argument("--batch", type=int, default=50)
-    parser.add_argument("--level", type=float, default=0.9)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)  # a small holdout may be called nearly singular; that is the point
-    rows = []
-    for model in args.models:
-        for size in args.holdouts:
-            rows += run(
-                model,
-                size,
-                args.draws,
-                n_windows=args.windows,
-                batch_size=args.batch,
-                level=args.level,
-                seed=args.seed,
-            )
-    print(table(rows))  # noqa: T201
+    options = parser(__doc__, draws=30)
+    options.add_argument("--windows", type=int, default=3)
+    options.add_argument("--batch", type=int, default=50)
+    options.add_argument("--level", type=float, default=0.9)
+    asked = options.parse_args()
+
+    def rows(model: str, size: int) -> list[Row]:
+        how = {"n_windows": asked.windows, "batch_size": asked.batch, "level": asked.level, "seed": asked.seed}
+        return run(model, size, asked.draws, **how)
+
+    print(table(for_all(asked, rows)))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,43 +1,49 @@
 """How often `AssumptionCheck` is wrong, and how soon it is right: ``python -m baserate.bench.trust.assumption``.
 
-Every run has a holdout of its own, drawn from a pool of labelled outputs; the stream is drawn from the rest. The tables
-go to a folder as Markdown, and the delays as a figure too.
+Every run has a holdout of its own, drawn from a pool of labelled outputs; the stream is drawn from the rest. The check
+is fed as the default adapter feeds it, so that alarms come in the very rounds in which a user has them. Tables go to
+a folder as Markdown, and the delays as a figure too.
 """
 
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from baserate.adapters import RegressAndReweight
-from baserate.bench.trust._violations import Violation, disturbed, moved, pool, unseen
-from baserate.bench.trust.assumption_figure import quantile, save_delays
+from baserate.bench.tables import to_markdown
+from baserate.bench.trust._violations import (
+    Violation,
+    all_moved,
+    blur,
+    costing,
+    gaussian_pool,
+    image_pool,
+    noise,
+    one_moved,
+    onto,
+    unseen,
+)
+from baserate.bench.trust.assumption_figure import save_delays
+from baserate.bench.trust.assumption_tables import LONGEST, Case, Run, delays, summary_table, true_table
 from baserate.models import outputs
 from baserate.protocols import FloatArray, IntArray, Shift
 from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
 from baserate.trackers import LikelihoodMixture
 from baserate.trust import AssumptionCheck
+from baserate.trust.watch import COLLECTED
 
 HOLDOUT, BATCH = 2000, 10
+ROUNDS_COLLECTED = -(-COLLECTED // BATCH)
+"""Rounds after which an adapter has collected enough samples for the check to look at them."""
 SHIFTS: tuple[Shift, ...] = (Monotone(), Square(), Sinusoidal(), Bernoulli(), Constant(), RandomWalk())
 OUTPUTS = (("mnist", "mlp"), ("fashion", "mlp"), ("synthetic", "linear"))
-LONGEST = 1000
-"""Rounds of a stream that is not label shift."""
-_SOON = 300
-_LEFT_OUT = "logistic"  # much like the others, and a figure has room for few lines
 _UNSEEN = (9, 5, 1, 8, 3)
 _POINTS = (0.5, 1.0, 2.0, 5.0, 10.0)
 _SHARES = (1.0, 2.0, 5.0, 11.1, 20.0)
-_MOVES = (0.1, 0.25, 0.5, 1.0, 2.0)
-
-
-class Run(NamedTuple):
-    """One stream: the round of the alarm, infinite if there was none, and what the check had to say."""
-
-    since: float
-    finding: str
+_DIRECTIONS = (0, 1, 2)
+_WAYS = ((0, 1), (1, 2), (2, 0))
 
 
 def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -53,9 +59,10 @@ def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -
 
 
 def watch(check: AssumptionCheck, proba: FloatArray) -> Run:
-    """Feed a stream until the first alarm."""
-    for t in range(0, len(proba), BATCH):
-        check.update(proba[t : t + BATCH])
+    """Feed a stream until the first alarm, in blocks of rounds, as an adapter collects them; none looks at a rest."""
+    block = ROUNDS_COLLECTED * BATCH
+    for start in range(0, len(proba) - block + 1, block):
+        check.take_in(proba[start : start + block], ROUNDS_COLLECTED)
         if check.since_ is not None:
             return Run(float(check.since_), str(check.explain()[0]))
     return Run(np.inf, "")
@@ -78,72 +85,66 @@ def false_alarms(
     return found
 
 
+def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntArray]:
+    """Rows of a holdout, and of a stream, with the violation from the first round on."""
+    rng = np.random.default_rng([seed, 2])
+    order = rng.permutation(len(found.y))
+    known = found.y[order] < found.before.shape[1]
+    held = order[known][:HOLDOUT]
+    rest = np.concatenate([order[known][HOLDOUT:], order[~known]])
+    by_class = [rest[found.y[rest] == c] for c in range(len(found.mix))]
+    return held, draw(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
+
+
 def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[Run]:
-    """Streams with a violation from the first round on."""
-    before, after, y = found.before, found.after, found.y
+    """Streams that are not label shift."""
     runs = []
     for seed in seeds:
-        rng = np.random.default_rng([seed, 2])
-        order = rng.permutation(len(y))
-        known = y[order] < before.shape[1]
-        held = order[known][:HOLDOUT]
-        rest = np.concatenate([order[known][HOLDOUT:], order[~known]])
-        rows = draw([rest[y[rest] == c] for c in range(len(found.mix))], np.tile(found.mix, (n_rounds, 1)), rng)
-        runs.append(watch(AssumptionCheck().fit(before[held], y[held]), after[rows]))
+        held, rows = violated(found, seed, n_rounds)
+        runs.append(watch(AssumptionCheck().fit(found.before[held], found.y[held]), found.after[rows]))
     return runs
 
 
-def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> Iterator[list[object]]:
-    """Rows of the table of false alarms."""
-    yield ["outputs", "shift", f"false alarms in {n_runs} runs of {n_rounds:,} rounds"]
+def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> str:
+    """The table of false alarms."""
+    rows = []
     for name, model in OUTPUTS[:1] if calibrated else OUTPUTS:
         found = outputs(name, model)
         proba = np.concatenate([found.holdout_proba, found.target_proba]).astype(np.float64)
         y = np.concatenate([found.holdout_y, found.target_y])
         for shift in SHIFTS:
             runs = false_alarms(proba, y, shift, n_rounds, range(n_runs), calibrated=calibrated)
-            yield [f"{name} {model}", type(shift).__name__, sum(np.isfinite(run.since) for run in runs)]
+            alarms = sum(np.isfinite(run.since) for run in runs)
+            rows.append([f"{name} {model}", type(shift).__name__, str(alarms)])
+    return to_markdown(["outputs", "shift", f"false alarms in {n_runs} runs of {n_rounds:,} rounds"], rows, text=(0, 1))
 
 
 def violations(kinds: Iterable[str]) -> Iterator[tuple[str, str, str, Violation]]:
-    """Kind, model, details, and the violation; of these kinds of models."""
+    """Kind, model, details, and the violation; images by these kinds of models."""
+    lost = "points of accuracy lost"
     for name in ("mnist", "fashion"):
         for kind in kinds:
-            whole = pool(name, kind)
-            for how in ("noise", "blur"):
-                for found in disturbed(whole, how, _POINTS):
-                    yield f"{how}: points of accuracy lost", f"{name} {kind}", "", found
+            whole = image_pool(name, kind)
+            for how, change in (("noise", noise), ("blur", blur)):
+                for found in costing(whole, change, _POINTS):
+                    yield f"{how}: {lost}", f"{name} {kind}", "", found
             for without in _UNSEEN:
-                for found in unseen(pool(name, kind, without), _SHARES):
+                for found in unseen(image_pool(name, kind, without), _SHARES):
                     yield "unseen class: % of the stream", f"{name} {kind}", f"class {without}", found
-    for found in moved(_MOVES):
-        yield "class 0's own logit: standard deviations", "synthetic linear", "", found
+    classes = gaussian_pool()
+    for seed in _DIRECTIONS:
+        for found in costing(classes, all_moved(classes, seed), _POINTS):
+            yield f"all means moved: {lost}", "synthetic linear", f"direction {seed}", found
+    for label, towards in _WAYS:
+        for found in costing(classes, one_moved(classes, label, towards), _POINTS):
+            yield f"one mean moved: {lost}", "synthetic linear", f"class {label} towards {towards}", found
+    yield f"one mean moved onto another: {lost}", "synthetic linear", "class 0 onto 1", onto(classes, 0, 1)
 
 
-def true_table(n_runs: int, kinds: Iterable[str], folder: Path) -> Iterator[list[object]]:
-    """Rows of the table of true alarms; at the end the figure, of all models but the logistic ones."""
-    delays: dict[str, dict[str, dict[float, list[float]]]] = {}
-    soon = f"alarms within {_SOON} rounds"
-    yield ["model", "violation", "size", soon, f"within {LONGEST:,}", "median round", "90 % by round", "first finding"]
+def cases(n_runs: int, kinds: Iterable[str]) -> Iterator[Case]:
+    """All violations, each in so many runs."""
     for kind, model, details, found in violations(kinds):
-        runs = true_alarms(found, range(n_runs))
-        rounds = [run.since for run in runs]
-        if not model.endswith(_LEFT_OUT):
-            delays.setdefault(kind, {}).setdefault(model.split()[0], {}).setdefault(found.size, []).extend(rounds)
-        ends = [f"{delay:.0f}" if np.isfinite(delay := quantile(rounds, share)) else "none" for share in (0.5, 0.9)]
-        within = [f"{sum(since <= limit for since in rounds)} of {n_runs}" for limit in (_SOON, LONGEST)]
-        said = next((run.finding for run in runs if run.finding), "")
-        yield [model, f"{kind} {details}".strip(), f"{found.size:g}", *within, *ends, said]
-    save_delays(delays, folder / "assumption_delays.svg", LONGEST)
-
-
-def write(path: Path, rows: Iterator[list[object]]) -> None:
-    """Write a table of Markdown line by line, as rows come."""
-    with path.open("w", encoding="utf-8") as file:
-        for i, row in enumerate(rows):
-            file.write("| " + " | ".join(str(cell) for cell in row) + " |\n")
-            file.write("|" + " --- |" * len(row) + "\n" if i == 0 else "")
-            file.flush()
+        yield Case(kind, model, details, found.size, true_alarms(found, range(n_runs)))
 
 
 def main() -> None:
@@ -159,10 +160,13 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     for part in ("false", "calibrated"):
         if given.part in (part, "all"):
-            rows = false_table(given.runs, given.rounds, calibrated=part == "calibrated")
-            write(given.out / f"assumption_{part}.md", rows)
+            table = false_table(given.runs, given.rounds, calibrated=part == "calibrated")
+            (given.out / f"assumption_{part}.md").write_text(table + "\n", encoding="utf-8")
     if given.part in ("true", "all"):
-        write(given.out / "assumption_true.md", true_table(given.violated, given.models, given.out))
+        found = list(cases(given.violated, given.models))
+        (given.out / "assumption_summary.md").write_text(summary_table(found) + "\n", encoding="utf-8")
+        (given.out / "assumption_true.md").write_text(true_table(found) + "\n", encoding="utf-8")
+        save_delays(delays(found), given.out / "assumption_delays.svg", LONGEST)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
-"""How often the band of `PriorBand` holds the class mix: ``python -m baserate.bench.trust.bands``.
+"""How often the adapter's `prior_interval` holds the class mix: ``python -m baserate.bench.trust.bands``.
 
 Each draw is a fresh holdout, on which an adapter is fitted, and a fresh stream for every shift.
 """
 
-import argparse
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from baserate.bench.trust._draws import MODELS, draw_holdout, draw_stream, shifts, world_of
+from baserate.bench.tables import to_markdown
+from baserate.bench.trust._command import for_all, parser
+from baserate.bench.trust._draws import draw_holdout, draw_stream, shifts, world_of
 from baserate.protocols import FloatArray
 from baserate.trackers import FLHFTL, LikelihoodMixture
-from baserate.trust import PriorBand
 
 TRACKERS = {"LikelihoodMixture": LikelihoodMixture, "FLHFTL": FLHFTL}
 
@@ -43,16 +42,14 @@ def run(
     tracker: str = "LikelihoodMixture",
     seed: int = 0,
 ) -> list[Row]:
-    """One row per shift. The moving class changes from draw to draw.
+    """One row per shift, of a model and holdouts of a size; the moving class changes from draw to draw.
 
     Parameters
     ----------
-    model : str
-        One of `MODELS`.
-    size : int
-        Samples of the holdout.
+    model, size
+        Of whose outputs, and how many samples of it are the holdout.
     n_draws : int
-        Pairs of a holdout and a stream.
+        Draw i has the seed ``(seed, size, i)``.
     n_rounds, batch_size, look : int
         Rounds, samples a round, and rounds from one look at the band to the next (a prime: every phase of a wave).
     level : float
@@ -60,7 +57,6 @@ def run(
     tracker : str
         One of `TRACKERS`.
     seed : int
-        Draw i has the seed ``(seed, size, i)``.
     """
     world = world_of(model)
     k = world.proba.shape[1]
@@ -68,18 +64,14 @@ def run(
     for i in range(n_draws):
         rng = np.random.default_rng([seed, size, i])
         moving = i % k
-        draw = draw_holdout(world, size, rng, TRACKERS[tracker](k))
-        adapter = draw.adapter
-        band = PriorBand().fit(draw.holdout, draw.y, adapter.source_prior_)
+        adapter = draw_holdout(world, size, rng, TRACKERS[tracker](k)).adapter
         for name, shift in shifts(world, moving).items():
             path = shift.path(n_rounds, k, rng)
             adapter.reset()
-            band.reset()
             for t, (q, rows) in enumerate(draw_stream(world, path, batch_size, rng), start=1):
                 adapter.update(world.proba[rows])
-                band.update(draw.world[rows], adapter.tracker_)
                 if t % look == 0:
-                    low, high = band.interval(adapter.prior_, adapter.tracker_, level).T
+                    low, high = adapter.prior_interval(level).T
                     held = (low <= q + 1e-12) & (q - 1e-12 <= high)
                     found.setdefault(name, []).append(np.array([held, high - low, np.arange(k) == moving]))
     return [_row(model, size, name, np.array(looks)) for name, looks in found.items()]
@@ -101,47 +93,44 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
-    lines = [
-        "| model | holdout | shift | coverage % | worst class % | moving class % | width | moving class's |",
-        "|---|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    lines += [
-        f"| {r.model} | {r.holdout:,} | {r.shift} | {100 * r.coverage:.1f} | {100 * r.worst:.1f} | "
-        f"{100 * r.moving:.1f} | {r.width:.3f} | {r.width_moving:.3f} |"
+    head = ["model", "holdout", "shift", "coverage %", "worst class %", "moving class %", "width", "moving class's"]
+    cells = [
+        [
+            r.model,
+            f"{r.holdout:,}",
+            r.shift,
+            *(f"{100 * share:.1f}" for share in (r.coverage, r.worst, r.moving)),
+            *(f"{width:.3f}" for width in (r.width, r.width_moving)),
+        ]
         for r in rows
     ]
-    return "\n".join(lines)
+    return to_markdown(head, cells, text=(0, 2))
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--holdouts", nargs="+", type=int, default=[200, 1000, 10000])
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--look", type=int, default=23)
-    parser.add_argument("--level", type=float, default=0.9)
-    parser.add_argument("--tracker", default="LikelihoodMixture", choices=list(TRACKERS))
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)  # a small holdout may be called nearly singular; that is the point
-    rows = []
-    for model in args.models:
-        for size in args.holdouts:
-            rows += run(
-                model,
-                size,
-                args.draws,
-                n_rounds=args.rounds,
-                batch_size=args.batch,
-                look=args.look,
-                level=args.level,
-                tracker=args.tracker,
-                seed=args.seed,
-            )
-    print(table(rows))  # noqa: T201
+    options = parser(__doc__, draws=200)
+    options.add_argument("--rounds", type=int, default=300)
+    options.add_argument("--batch", type=int, default=10)
+    options.add_argument("--look", type=int, default=23)
+    options.add_argument("--level", type=float, default=0.9)
+    options.add_argument("--tracker", default="LikelihoodMixture", choices=list(TRACKERS))
+    asked = options.parse_args()
+
+    def rows(model: str, size: int) -> list[Row]:
+        return run(
+            model,
+            size,
+            asked.draws,
+            n_rounds=asked.rounds,
+            batch_size=asked.batch,
+            look=asked.look,
+            level=asked.level,
+            tracker=asked.tracker,
+            seed=asked.seed,
+        )
+
+    print(table(for_all(asked, rows)))  # noqa: T201
 
 
 if __name__ == "__main__":

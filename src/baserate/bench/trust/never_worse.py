@@ -12,27 +12,28 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.adapters import RegressAndReweight
+from baserate.bench.tables import to_markdown
+from baserate.bench.trust._draws import MODELS
 from baserate.models import outputs
 from baserate.protocols import UNLABELLED, FloatArray, IntArray, Shift
 from baserate.shifts import Bernoulli, Constant, Monotone, Sinusoidal, Square, sample_stream
 
-SIMULATED = {
-    "Synthetic": ("synthetic", "linear"),
-    "MNIST": ("mnist", "mlp"),
-    "MNIST, forest": ("mnist", "forest"),
-    "Fashion": ("fashion", "mlp"),
-    "CIFAR-10": ("cifar10", "resnet18-narrow"),
+_HAPT = {
     "HAPT": ("hapt", "mlp"),
     "HAPT, linear": ("hapt", "linear"),
     "HAPT, forest": ("hapt", "forest"),
+}
+SIMULATED = {
+    **MODELS,
+    "MNIST, forest": ("mnist", "forest"),
+    "Fashion": ("fashion", "mlp"),
+    **_HAPT,
     "Crop": ("crop", "mlp"),
     "Crop, forest": ("crop", "forest"),
     "Newsgroups": ("newsgroups", "tfidf"),
 }
 REAL = {
-    "HAPT": ("hapt", "mlp"),
-    "HAPT, linear": ("hapt", "linear"),
-    "HAPT, forest": ("hapt", "forest"),
+    **_HAPT,
     "arXiv, sentences": ("arxiv", "minilm"),
     "arXiv, words": ("arxiv", "tfidf"),
     "SpamAssassin": ("spam_assassin", "tfidf"),
@@ -126,16 +127,21 @@ def run(name: str, model: tuple[str, str], shift: str, size: int, seeds: range, 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
-    lines = [
-        "| model | shift | holdout | base % | ungated % | gated % | gated - base | standard error | mean weight | |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---|",
-    ]
-    lines += [
-        f"| {r.model} | {r.shift} | {r.holdout:,} | {r.base:.2f} | {r.ungated:.2f} | {r.gated:.2f} | "
-        f"{r.gated - r.base:+.2f} | {r.error:.2f} | {r.weight:.2f} | {'worse' if r.worse else ''} |"
+    head = ["model", "shift", "holdout", "base %", "ungated %", "gated %", "gated - base", "standard error"]
+    cells = [
+        [
+            r.model,
+            r.shift,
+            f"{r.holdout:,}",
+            *(f"{error:.2f}" for error in (r.base, r.ungated, r.gated)),
+            f"{r.gated - r.base:+.2f}",
+            f"{r.error:.2f}",
+            f"{r.weight:.2f}",
+            "worse" if r.worse else "",
+        ]
         for r in rows
     ]
-    return "\n".join(lines)
+    return to_markdown([*head, "mean weight", ""], cells, text=(0, 1, 9))
 
 
 def summary(rows: Sequence[Row]) -> str:

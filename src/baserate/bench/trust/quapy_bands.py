@@ -1,12 +1,10 @@
-"""The band of `PriorBand` beside QuaPy's bootstrap: ``python -m baserate.bench.trust.quapy_bands``.
+"""The adapter's `prior_interval` beside QuaPy's bootstrap: ``python -m baserate.bench.trust.quapy_bands``.
 
 QuaPy quantifies a set of samples. So each stream stands still, and QuaPy is given its last samples; both know the same
 holdout, as the same calibrated probabilities. QuaPy is no dependency of this package: it is imported here alone.
 """
 
-import argparse
 import importlib
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,9 +12,10 @@ import numpy as np
 from joblib import parallel_config  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 
-from baserate.bench.trust._draws import MODELS, draw_holdout, draw_stream, shifts, world_of
+from baserate.bench.tables import to_markdown
+from baserate.bench.trust._command import for_all, parser
+from baserate.bench.trust._draws import draw_holdout, draw_stream, shifts, world_of
 from baserate.protocols import FloatArray, IntArray
-from baserate.trust import PriorBand
 
 QUANTIFIERS = ("ACC", "PACC", "EMQ")
 LOOKS = ((500, 500), (3000, 500), (3000, 3000))
@@ -111,20 +110,9 @@ class Bootstrap:
 def run(
     model: str, size: int, n_draws: int, *, quantifiers: Sequence[str], names: Sequence[str], seed: int = 0
 ) -> list[Row]:
-    """Rows for each shift and look: of our band, and of QuaPy's of each quantifier.
+    """Rows for each shift and look, of a model and holdouts of a size: of our band, and of QuaPy's of each quantifier.
 
-    Parameters
-    ----------
-    model : str
-        One of `MODELS`.
-    size : int
-        Samples of the holdout.
-    n_draws : int
-        Pairs of a holdout and a stream.
-    quantifiers, names : sequence of str
-        Of `QUANTIFIERS`, and of shifts that stand still: Source, Constant.
-    seed : int
-        Draw i has the seed ``(seed, size, i)``.
+    Draw i has the seed ``(seed, size, i)``. The shifts of `names` stand still: Source, Constant.
     """
     world = world_of(model)
     k = world.proba.shape[1]
@@ -133,7 +121,6 @@ def run(
         rng = np.random.default_rng([seed, size, i])
         draw = draw_holdout(world, size, rng)
         adapter = draw.adapter
-        band = PriorBand().fit(draw.holdout, draw.y, adapter.source_prior_)
         theirs = {
             f"QuaPy {name}, {'holdout and stream' if both else 'stream'} resampled": Bootstrap(
                 name, draw.holdout, draw.y, resampled_holdouts=both, seed=i
@@ -150,7 +137,7 @@ def run(
                 seen += rows.tolist()
                 limits = {}
                 if len(seen) in {n for n, _ in LOOKS}:
-                    limits["PriorBand"] = band.interval(adapter.prior_, adapter.tracker_)
+                    limits["prior_interval"] = adapter.prior_interval()
                 for _, window in [look for look in LOOKS if look[0] == len(seen)]:
                     for method, bootstrap in theirs.items():
                         limits[f"{method}, last {window:,}"] = bootstrap.interval(draw.world[seen[-window:]])
@@ -165,32 +152,23 @@ def run(
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
-    lines = [
-        "| model | mix | samples seen | method | coverage % | median width |",
-        "|---|---|---:|---|---:|---:|",
-    ]
-    lines += [
-        f"| {r.model} | {r.shift} | {r.seen:,} | {r.method} | {100 * r.coverage:.1f} | {r.width:.3f} |" for r in rows
-    ]
-    return "\n".join(lines)
+    head = ["model", "mix", "samples seen", "method", "coverage %", "median width"]
+    cells = [[r.model, r.shift, f"{r.seen:,}", r.method, f"{100 * r.coverage:.1f}", f"{r.width:.3f}"] for r in rows]
+    return to_markdown(head, cells, text=(0, 1, 3))
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="+", default=["MNIST", "CIFAR-10"], choices=list(MODELS))
-    parser.add_argument("--holdout", type=int, default=1000)
-    parser.add_argument("--draws", type=int, default=50)
-    parser.add_argument("--quantifiers", nargs="+", default=list(QUANTIFIERS), choices=QUANTIFIERS)
-    parser.add_argument("--mixes", nargs="+", default=["Constant", "Source"], choices=["Constant", "Source"])
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
+    options = parser(__doc__, draws=50, models=("MNIST", "CIFAR-10"), holdouts=(1000,))
+    options.add_argument("--quantifiers", nargs="+", default=list(QUANTIFIERS), choices=QUANTIFIERS)
+    options.add_argument("--mixes", nargs="+", default=["Constant", "Source"], choices=["Constant", "Source"])
+    asked = options.parse_args()
     _quapy()
-    warnings.simplefilter("ignore", UserWarning)
-    rows = []
-    for model in args.models:
-        rows += run(model, args.holdout, args.draws, quantifiers=args.quantifiers, names=args.mixes, seed=args.seed)
-    print(table(rows))  # noqa: T201
+
+    def rows(model: str, size: int) -> list[Row]:
+        return run(model, size, asked.draws, quantifiers=asked.quantifiers, names=asked.mixes, seed=asked.seed)
+
+    print(table(for_all(asked, rows)))  # noqa: T201
 
 
 if __name__ == "__main__":
