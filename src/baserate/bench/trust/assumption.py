@@ -26,7 +26,7 @@ from baserate.bench.trust._violations import (
     unseen,
 )
 from baserate.bench.trust.assumption_figure import save_delays
-from baserate.bench.trust.assumption_tables import LONGEST, Case, Run, delays, summary_table, true_table
+from baserate.bench.trust.assumption_tables import LONGEST, SOON, Case, Run, delays, summary_table, true_table
 from baserate.models import outputs
 from baserate.protocols import FloatArray, IntArray, Shift
 from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
@@ -166,7 +166,7 @@ def main() -> None:
         found = list(cases(given.violated, given.models))
         (given.out / "assumption_summary.md").write_text(summary_table(found) + "\n", encoding="utf-8")
         (given.out / "assumption_true.md").write_text(true_table(found) + "\n", encoding="utf-8")
-        save_delays(delays(found), given.out / "assumption_delays.svg", LONGEST)
+        save_delays(delays(found), given.out / "assumption_delays.svg", LONGEST, SOON)
 
 
 if __name__ == "__main__":

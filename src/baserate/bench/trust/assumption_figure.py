@@ -19,8 +19,8 @@ def quantile(rounds: Sequence[float], share: float) -> float:
     return float(ordered[int(np.ceil(share * len(ordered))) - 1])
 
 
-def save_delays(delays: Delays, path: str | os.PathLike[str], longest: int) -> None:
-    """Draw the rounds until an alarm; a line ends where that is not within the `longest` stream tried."""
+def save_delays(delays: Delays, path: str | os.PathLike[str], longest: int, soon: int) -> None:
+    """Draw the rounds until an alarm; a line ends where that is not within the `longest` stream; `soon` is marked."""
     charts = []
     colours = line_styles(list(dict.fromkeys(name for by_name in delays.values() for name in by_name)))
     styles = dict(colours) | {f"{name} 90 %": LineStyle(style.colour, _DASHES) for name, style in colours.items()}
@@ -32,5 +32,6 @@ def save_delays(delays: Delays, path: str | os.PathLike[str], longest: int) -> N
                 seen = {size: delay for size, delay in reached.items() if delay <= longest}
                 lines[line] = Line(list(seen), list(seen.values()))
         sizes = sorted({size for by_size in by_name.values() for size in by_size})
-        charts.append(Chart("Rounds until the alarm: median, 90 %", kind, lines, ticks=sizes, log_x=True))
+        title = "Rounds until the alarm: median, 90 %"
+        charts.append(Chart(title, kind, lines, ticks=sizes, log_x=True, limit=soon))
     save_charts(charts, styles, path)
