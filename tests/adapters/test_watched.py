@@ -195,9 +195,12 @@ def test_a_class_that_was_never_seen_is_unknown_mass():
     for batch, _ in stream(np.tile([0.35, 0.25, 0.4], (300, 1)), np.random.default_rng(6)):
         adapter.update(batch)
     assert adapter.unknown_mass_ == 0.0
+    np.testing.assert_array_equal(adapter.known_prior_, adapter.prior_)
     for batch, _ in stream(np.tile([0.2, 0.1, 0.3, 0.4], (300, 1)), np.random.default_rng(6)):
         adapter.update(batch)
     assert 0.05 < adapter.unknown_mass_ < 0.6
+    known = np.array([0.2, 0.1, 0.3]) / 0.6
+    assert np.abs(adapter.known_prior_ - known).sum() < 0.8 * np.abs(adapter.prior_ - known).sum()
 
 
 def test_estimated_accuracy_is_that_of_the_adapted_predictions():

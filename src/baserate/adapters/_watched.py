@@ -101,3 +101,9 @@ class Watched(ReweightingAdapter):
         """The share of the last samples that fits none of the classes: see `baserate.trust.UnknownMass`."""
         check_fitted(self, "source_prior_")
         return self._watch.unknown_mass_
+
+    @property
+    def known_prior_(self) -> FloatArray:
+        """(k,) the class mix of the samples that fit a class: `prior_` without the unknown mass booked to it."""
+        check_fitted(self, "source_prior_")
+        return self._watch.without_unknown(self._current_prior())

@@ -96,7 +96,8 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
     fallback_active_, fallback_reason_, fallback_since_, correction_weight_
         Whether the gate holds the correction back, why, since which round, and how much of it is used.
     unknown_mass_ : float
-        The share of the stream that fits none of the classes.
+        The share of the stream that fits none of the classes. It is booked to classes in `prior_`, as every sample is;
+        `known_prior_` is the mix of the others.
 
     Examples
     --------

@@ -171,6 +171,10 @@ class Watch(Component):
         """The share of the last samples that fits no class."""
         return self._unknown.mass_ if self.checks_ else 0.0
 
+    def without_unknown(self, prior: FloatArray) -> FloatArray:
+        """A class mix without the unknown mass that it was booked to."""
+        return self._unknown.without_unknown(prior) if self.checks_ else prior.copy()
+
     def interval(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
         """The band of `PriorBand`."""
         self._require("a band")
