@@ -6,7 +6,6 @@ What is slow to import is imported inside the commands, so that ``baserate --hel
 import json
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from baserate._version import __version__
+from baserate.commands.adapt import adapt
+from baserate.commands.ending import FAILURE, INTERRUPTED, USAGE, check_folder, check_writable, fail
+from baserate.commands.inspect import inspect
 
 if TYPE_CHECKING:
     from baserate.bench import Demo
     from baserate.paper.pages.run import Run
     from baserate.paper.reproduce import Choice
-
-FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -52,11 +52,11 @@ def demo(
     from rich.progress import Progress
 
     if not no_report:
-        _check_writable(out, "--out", "baserate-demo.html")
+        check_writable(out, "--out", "baserate-demo.html")
         try:
             from baserate.bench import report
         except ModuleNotFoundError as error:
-            _fail(f"{error} (or leave the report out with --no-report)")
+            fail(f"{error} (or leave the report out with --no-report)")
     log = Console(stderr=True)
     log.quiet = not log.is_terminal
     with Progress(console=log, transient=True) as progress:
@@ -66,7 +66,7 @@ def demo(
 
         problem = bench.prepare(seed)
         if batch_size > problem.largest_batch:
-            _fail(
+            fail(
                 f"--batch-size is {batch_size}; a round may be of one digit alone, and there are only "
                 f"{problem.largest_batch} images of the rarest. Make batches smaller."
             )
@@ -85,8 +85,12 @@ def demo(
         try:
             report.write(result, out)
         except OSError as error:
-            _fail(f"could not write the report to {out} ({error.strerror}).", FAILURE)
+            fail(f"could not write the report to {out} ({error.strerror}).", FAILURE)
         typer.echo(f"Report: {out.resolve()}", err=as_json)
+
+
+app.command()(adapt)
+app.command()(inspect)
 
 
 @app.command()
@@ -133,30 +137,30 @@ def reproduce(
     try:
         choice = paper.choose(names, data=data or (), methods=methods or (), seeds=seeds, quick=quick)
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     if results is not None and not results.parent.is_dir():
-        _fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
+        fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
     if jobs == 0:
-        _fail("--jobs is 0; give a number of processes, or -1 for one per core.")
+        fail("--jobs is 0; give a number of processes, or -1 for one per core.")
     if json_file is not None:
-        _check_writable(json_file, "--json", "records.json")
+        check_writable(json_file, "--json", "records.json")
     if not no_report:
-        _check_folder(out)
+        check_folder(out)
         try:
             from baserate.paper.pages import files
         except ModuleNotFoundError as error:
-            _fail(f"{error} (or leave the report out with --no-report)")
+            fail(f"{error} (or leave the report out with --no-report)")
     found = _run_paper(choice, results, no_run, jobs)
     if not any(record.seeds for part in found.artefacts for record in part.records):
         if no_run:
-            _fail("nothing of this is kept yet; leave --no-run out to run it.", FAILURE)
-        _fail(f"nothing could be run: {' '.join(found.failures)}", FAILURE)
+            fail("nothing of this is kept yet; leave --no-run out to run it.", FAILURE)
+        fail(f"nothing could be run: {' '.join(found.failures)}", FAILURE)
     if json_file is not None:
         records = [record.to_json() for part in found.artefacts for record in part.records]
         try:
             json_file.write_text(json.dumps(records, indent=1) + "\n")
         except OSError as error:
-            _fail(f"could not write the records to {json_file} ({error.strerror}).", FAILURE)
+            fail(f"could not write the records to {json_file} ({error.strerror}).", FAILURE)
     from baserate.paper.pages import terminal
 
     terminal.show(console, found)
@@ -164,7 +168,7 @@ def reproduce(
         try:
             files.write(found, out)
         except OSError as error:
-            _fail(f"could not write the report into {out} ({error.strerror}).", FAILURE)
+            fail(f"could not write the report into {out} ({error.strerror}).", FAILURE)
         typer.echo(f"Report: {(out / files.REPORT).resolve()}")
 
 
@@ -201,7 +205,7 @@ def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) 
             typer.echo("baserate: what is done is kept; the same command goes on from there.", err=True)
             raise
         except (StoreError, ModuleNotFoundError, OSError) as error:
-            _fail(str(error), FAILURE)
+            fail(str(error), FAILURE)
 
 
 def _print(result: "Demo") -> None:
@@ -227,39 +231,6 @@ def _json(result: "Demo") -> str:
         "rows": rows(result),
     }
     return json.dumps(found, indent=2)
-
-
-def _check_writable(path: Path, option: str, example: str) -> None:
-    """Find out now, not after the work, whether a file can be put there."""
-    if path.is_dir():
-        _fail(f"{option} {path} is a folder; name a file, such as {path / example}")
-    if not path.parent.is_dir():
-        _fail(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
-    _check_room(path.parent, f"{option} {path}")
-
-
-def _check_folder(folder: Path) -> None:
-    """The same for a folder, which is made if need be."""
-    if folder.is_file():
-        _fail(f"--out {folder} is a file; name a folder.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _fail(f"--out {folder}: the folder cannot be made ({error.strerror}); name another.")
-    _check_room(folder, f"--out {folder}")
-
-
-def _check_room(folder: Path, named: str) -> None:
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        _fail(f"{named}: cannot write into the folder {folder} ({error.strerror}); name another.")
-
-
-def _fail(message: str, status: int = USAGE) -> NoReturn:
-    """Say what is wrong, in one line, and end."""
-    typer.echo(f"baserate: {message}", err=True)
-    raise typer.Exit(status)
 
 
 def _repeated(words: list[str]) -> list[str]:

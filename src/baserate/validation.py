@@ -27,7 +27,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 @compiled
-def _first_bad_row(proba: FloatArray, tolerance: float) -> int:
+def first_bad_row(proba: FloatArray, tolerance: float) -> int:
     """Index of the first row that is not a probability vector, or -1."""
     n, k = proba.shape
     for i in range(n):
@@ -92,7 +92,7 @@ def check_proba(proba: ArrayLike, n_classes: int | None = None, name: str = "pro
             raise ValueError(
                 f"{name} has {k} column(s); expected at least 2 classes. For a binary model give both columns."
             )
-    bad = _first_bad_row(array, SUM_TOLERANCE)
+    bad = first_bad_row(array, SUM_TOLERANCE)
     if bad >= 0:
         raise ValueError(_describe_bad_row(array[bad], bad, name))
     return array

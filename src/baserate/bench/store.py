@@ -1,7 +1,4 @@
-"""Results of a grid in one tidy Parquet file: a row per cell that was run.
-
-The one module that imports polars.
-"""
+"""Results of a grid in one tidy Parquet file: a row per cell that was run."""
 
 import io
 import os
@@ -11,21 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from baserate.files.library import polars as _polars
 from baserate.state import write_atomically
 
 _SECONDS_BETWEEN_WRITES = 2.0
-
-
-def _polars() -> Any:
-    try:
-        import polars
-    except ModuleNotFoundError as error:
-        if error.name != "polars":
-            raise
-        raise ModuleNotFoundError(
-            'polars is not installed; files of results need it: pip install "baserate[files]"', name="polars"
-        ) from error
-    return polars
 
 
 class StoreError(ValueError):

@@ -1,0 +1,219 @@
+"""``baserate adapt``: a user's own file of probabilities."""
+
+import json
+import signal
+import warnings
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from baserate.commands.ending import FAILURE, check_writable, fail
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from baserate.files.job import Job
+    from baserate.files.run import Done
+
+
+def adapt(
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The file of probabilities; - is standard input.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")],
+    holdout: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
+    ] = None,
+    holdout_label: Annotated[str, typer.Option(metavar="COL", help="The holdout's column of labels.")] = "label",
+    prefix: Annotated[str, typer.Option(help="What the columns of probabilities begin with.")] = "p_",
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
+    ] = None,
+    rounds: Annotated[
+        str, typer.Option(metavar="N|TIME", help="Rows in a round, or its length, such as 15min, 1h or 7d.")
+    ] = "1000",
+    time: Annotated[str | None, typer.Option(metavar="COL", help="The column of time stamps, in order.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="COL", help="Track one class mix per value of this column.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="COL", help="The stream's column of labels, empty where there is none.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(metavar="COL", help="A column whose values must be unique.")] = None,  # noqa: A002
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Go on from this state, and keep it: over files, and after a kill."),
+    ] = None,
+    rounds_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The class mix of each round, its band, and flags.  (default: OUT.rounds.csv)"
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
+    level: Annotated[float, typer.Option(help="How often the band should hold the true mix.")] = 0.9,
+    only: Annotated[bool, typer.Option("--only", help="Leave out the columns that are not used.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Write the class mix and its band into every row, too.")] = False,
+    out_prefix: Annotated[str, typer.Option(help="What new columns begin with.")] = "adapted_",
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="Of STREAM: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+    ] = None,
+    out_format: Annotated[
+        str | None, typer.Option(help="Of FILE, likewise.  (default: by its suffix; - is as STREAM)")
+    ] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="Take over the holdout of a redeployed model.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Go back to before a file that was begun and not finished.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Adapt a file of a model's probabilities to the class mix as it drifts.
+
+    baserate adapt today.parquet --holdout holdout.parquet -o adapted.parquet
+    """
+    from baserate.files.job import Job
+    from baserate.files.rounds import parse_rounds
+    from baserate.files.source import named
+    from baserate.files.stepping import Columns
+
+    try:
+        source = named(stream, format)
+        # What is read from a pipe and written to one has one format.
+        target = named(out, out_format or (source.format if out == "-" else None), option="--out-format")
+        if rounds_file is None and not target.is_stream:
+            rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
+        job = Job(
+            stream=source,
+            out=target,
+            holdout=None if holdout is None else named(holdout, format if holdout == "-" else None),
+            rounds_file=rounds_file,
+            state=state,
+            columns=Columns(labels, key, time, id),
+            rounds=parse_rounds(rounds),
+            prefix=prefix,
+            names=tuple(columns.split(",")) if columns else (),
+            holdout_label=holdout_label,
+            out_prefix=out_prefix,
+            only=only,
+            wide=wide,
+            level=level,
+            refit=refit,
+            restart=restart,
+        )
+    except ValueError as error:
+        fail(str(error))
+    if report is not None:
+        _check_report(report, job)
+    done = _run(job)
+    _say(done, job, as_json)
+    if report is not None:
+        _report(report, done, job, as_json)
+
+
+def _check_report(report: Path, job: "Job") -> None:
+    check_writable(report, "--report", "report.html")
+    if job.rounds_file is None:
+        fail("--report needs the table of rounds; name a file for it with --rounds-file.")
+    try:
+        from baserate.bench import figures  # noqa: F401
+    except ModuleNotFoundError as error:
+        fail(f"{error} (or leave --report out)")
+
+
+def _run(job: "Job") -> "Done":
+    from rich.console import Console
+
+    from baserate.files.problem import FileProblemError
+
+    log = Console(stderr=True)
+    log.quiet = not log.is_terminal
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)
+            done = _watched(job, log)
+        for text in dict.fromkeys(str(warning.message) for warning in told if warning.category is UserWarning):
+            typer.echo(f"baserate: note: {text}", err=True)
+        return done
+    except (FileProblemError, ValueError, TypeError) as error:
+        fail(_one_line(error))
+    except ModuleNotFoundError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        raise typer.Exit(FAILURE) from None
+    except OSError as error:
+        name = f" {error.filename}" if error.filename else ""
+        fail(f"could not write{name} ({error.strerror or error}); {_what_is_left(job)}", FAILURE)
+    except KeyboardInterrupt:
+        typer.echo(f"baserate: {_what_is_left(job)}", err=True)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _what_is_left(job: "Job") -> str:
+    if job.resumable and job.state is not None and job.state.exists():
+        return "what is done is kept; the same command goes on from there."
+    return "nothing was written." if not job.out.is_stream else "the output is not complete."
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _watched(job: "Job", log: "Console") -> "Done":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from baserate.files.run import Watch, run
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=log, transient=True) as progress:
+        task = progress.add_task("Fitting", total=None)
+
+        def begin(total: int | None, done: int) -> None:
+            progress.update(task, description="Adapting", total=total, completed=done)
+
+        return run(job, Watch(begin, lambda n: progress.advance(task, n)))
+
+
+def _say(done: "Done", job: "Job", as_json: bool) -> None:
+    from baserate.files.summary import summarise
+
+    found: dict[str, Any] = summarise(done.kept, job.level) | {
+        "out": job.out.name,
+        "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
+        "rows_now": done.rows,
+        "resumed_at_row": done.first_row,
+        "nothing_to_do": done.already,
+    }
+    to_stderr = job.out.is_stream
+    if as_json:
+        typer.echo(json.dumps(found, indent=2), err=to_stderr)
+        return
+    from rich.console import Console
+
+    from baserate.files.summary import show
+
+    show(Console(highlight=False, stderr=to_stderr), found)
+
+
+def _report(path: Path, done: "Done", job: "Job", as_json: bool) -> None:
+    from baserate.bench import adapt_report
+
+    assert job.rounds_file is not None
+    try:
+        adapt_report.write(path, done.kept, job.rounds_file, job.level)
+    except OSError as error:
+        fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
+    typer.echo(f"Report: {path.resolve()}", err=as_json or job.out.is_stream)

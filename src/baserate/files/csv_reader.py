@@ -1,0 +1,125 @@
+"""CSV files, in blocks of lines. Columns that are not needed as numbers stay the text that they are."""
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from typing import Any, NoReturn
+
+from baserate.files.library import polars
+from baserate.files.lines import Block, blocks, check_text
+from baserate.files.problem import FileProblemError, shortened
+from baserate.files.reading import CELLS, Chunk, check_columns
+from baserate.files.source import Source
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class CsvReader:
+    """Reads a CSV file with a header; tab-separated if its format is ``"tsv"``."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._separator = "\t" if source.format == "tsv" else ","
+        self._file = source.open()
+        self._blocks = blocks(self._file, 0, source.shown, quoted=True)
+        first = next(self._blocks, None)
+        if first is None:
+            raise FileProblemError(source.shown, "is empty; expected a header and at least one row")
+        check_text(first.data, source.shown)
+        bom = len(_BOM) if first.data.startswith(_BOM) else 0
+        header, end = self._header(first.data, bom)
+        self.columns = check_columns(header, source.shown)
+        self._first = Block(first.data[end:], end)
+        self.n_rows: int | None = None
+        if not source.is_stream and self._first.data:
+            lines = self._first.data.count(b"\n")
+            self.n_rows = int(source.path.stat().st_size / len(self._first.data) * lines)
+
+    def _header(self, data: bytes, start: int) -> tuple[list[str], int]:
+        """The names of the columns, and where the next line starts."""
+        end = data.find(b"\n", start) + 1
+        while end and data.count(b'"', start, end) % 2:
+            end = data.find(b"\n", end) + 1
+        end = end or len(data)
+        try:
+            csv.field_size_limit(1 << 24)
+            names = next(csv.reader(io.StringIO(data[start:end].decode(), newline=""), delimiter=self._separator), [])
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileProblemError(
+                self._source.shown, f"the header cannot be read ({error}); expected UTF-8 text"
+            ) from error
+        return names, end
+
+    def chunks(
+        self, numbers: Collection[str], *, of_one_type: str | None = None, row: int = 0, mark: int = 0
+    ) -> Iterator[Chunk]:
+        if row or mark:
+            self._file.seek(mark)
+            found: Iterator[Block] = blocks(self._file, mark, self._source.shown, quoted=True)
+        else:
+            found = self._all_blocks()
+        width = len(self.columns)
+        none = True
+        for block in found:
+            frame = self._parsed(block.data, numbers, row)
+            none = none and row == 0 and len(frame) == 0
+            # A block of short lines may hold more values than is good for what comes after.
+            most = max(CELLS // width, 1024)
+            for start in range(0, len(frame), most):
+                yield Chunk(frame.slice(start, most), row + start, block.start, row)
+            row += len(frame)
+        if none:
+            raise FileProblemError(self._source.shown, "is empty; it has a header, but no rows")
+
+    def _all_blocks(self) -> Iterator[Block]:
+        if self._first.data.strip(b"\r\n"):
+            yield self._first
+        yield from self._blocks
+
+    def _parsed(self, data: bytes, numbers: Collection[str], row: int) -> Any:
+        pl = polars()
+        schema = {name: pl.Float64 if name in numbers else pl.String for name in self.columns}
+        try:
+            return pl.read_csv(data, has_header=False, schema=schema, separator=self._separator, raise_if_empty=False)
+        except Exception as error:
+            self._diagnose(data, numbers, row, error)
+
+    def _diagnose(self, data: bytes, numbers: Collection[str], row: int, error: Exception) -> NoReturn:
+        """Say which row and column polars could not read; slow, and only once."""
+        name = self._source.shown
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as wrong:
+            raise FileProblemError(
+                name,
+                "is not UTF-8 text here; convert the file, such as with iconv -f LATIN1 -t UTF-8",
+                row=row + data.count(b"\n", 0, wrong.start),
+            ) from error
+        places = [i for i, column in enumerate(self.columns) if column in numbers]
+        for i, fields in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=self._separator), start=row):
+            if len(fields) != len(self.columns):
+                raise FileProblemError(
+                    name,
+                    f"has {len(fields):,} fields; expected {len(self.columns):,}, as in the header. Put quotes around "
+                    "fields that hold a separator",
+                    row=i,
+                ) from error
+            for place in places:
+                if fields[place] and not _is_number(fields[place]):
+                    raise FileProblemError(
+                        name,
+                        f"holds {shortened(repr(fields[place]), 30)}; expected a probability, such as 0.25",
+                        row=i,
+                        column=self.columns[place],
+                    ) from error
+        raise FileProblemError(name, f"cannot be read as CSV ({str(error).splitlines()[0]})", row=row) from error
+
+
+def _is_number(field: str) -> bool:
+    if field != field.strip() or "_" in field:
+        return False  # which polars does not read, either
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

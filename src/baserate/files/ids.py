@@ -1,0 +1,68 @@
+"""Are the ids of a file unique? Eight bytes a row, looked at whenever their number has doubled, and at the end."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baserate.files.problem import FileProblemError, shortened
+
+
+class Ids:
+    """Hashes of the ids seen so far.
+
+    Parameters
+    ----------
+    column : str
+        Their column.
+    file : str
+        The file's name in messages.
+    hashes : (n,) array, optional
+        Of rows from before.
+    """
+
+    def __init__(self, column: str, file: str, hashes: NDArray[np.uint64] | None = None) -> None:
+        self.column, self._file = column, file
+        self._parts = [] if hashes is None or not len(hashes) else [hashes]
+        self._n = sum(map(len, self._parts))
+        self._next = max(2 * self._n, 1 << 16)
+
+    def add(self, values: Any) -> None:
+        """Take in the ids of the next rows."""
+        if values.null_count():
+            bad = int(values.is_null().arg_max() or 0)
+            raise FileProblemError(
+                self._file, "the id is missing; fill it in, or leave --id out", row=self._n + bad, column=self.column
+            )
+        self._parts.append(values.hash(1, 2, 3, 4).to_numpy())
+        self._n += len(values)
+        self._newest = values
+        if self._n >= self._next:
+            self.check()
+
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Of all rows so far, in their order."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0] if self._parts else np.empty(0, dtype=np.uint64)
+
+    def check(self) -> None:
+        """Raise if an id came twice."""
+        hashes = self.hashes
+        order = np.argsort(hashes, kind="stable")
+        twice = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+        if len(twice):
+            # Of all that came twice, the first that did.
+            at = twice[np.argmin(order[twice + 1])]
+            before, again = int(order[at]), int(order[at + 1])
+            start = self._n - len(self._newest)
+            value = f" {shortened(repr(self._newest[again - start]), 30)}" if again >= start else ""
+            raise FileProblemError(
+                self._file,
+                f"the id{value} stands in row {before + 1:,} already; ids must be unique. Drop the row that is there "
+                "twice, or leave --id out",
+                row=again,
+                column=self.column,
+            )
+        self._next = 2 * self._n

@@ -1,0 +1,90 @@
+"""What a state file knows: of ``baserate adapt --state``, or of `baserate.save`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.kept import Kept
+from baserate.files.problem import FileProblemError
+from baserate.files.summary import show, summarise
+from baserate.state import loads
+from baserate.validation import check_real
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str, Any]:
+    """The numbers, as plain data."""
+    check_real(level, "--level", 0.0, 1.0, closed=False)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileProblemError(str(path), f"cannot be read ({error.strerror})") from error
+    held = loads(data, name=str(path))
+    kept = held if isinstance(held, Kept) else _alone(held, path)
+    found = {"state": str(path), "bytes": len(data), "holds": type(kept.adapter).__name__, **summarise(kept, level)}
+    if isinstance(held, Kept):
+        found["file"] = _file(held)
+    if isinstance(kept.adapter, Bank):
+        found["key_priors"] = _furthest(kept.adapter, kept.of_classes.names, keys)
+    return found
+
+
+def _alone(held: Any, path: Path) -> Kept:
+    """An adapter or a bank that was saved by itself; its classes have no names."""
+    adapter = held.adapter if isinstance(held, Bank) else held
+    if not isinstance(adapter, RegressAndReweight):
+        raise FileProblemError(
+            str(path), f"holds a {type(held).__name__}; only RegressAndReweight, Bank and states of adapt are shown"
+        )
+    kept = Kept()
+    names = [str(i) for i in range(len(adapter.source_prior_))]
+    kept.adapter, kept.classes = held, {"columns": names, "names": names, "numbered": True}
+    return kept
+
+
+def _file(kept: Kept) -> dict[str, Any] | None:
+    if kept.file is None:
+        return None
+    return {name: kept.file[name] for name in ("name", "fingerprint", "finished", "row")}
+
+
+def _furthest(bank: Bank, names: list[str], most: int) -> list[dict[str, Any]]:
+    """The keys whose class mix has moved furthest from the holdout's."""
+    keys = bank.keys
+    if not keys or not most:
+        return []
+    priors = bank.prior(keys)
+    away = np.abs(priors - bank.adapter.source_prior_).sum(axis=1) / 2
+    chosen = np.argsort(-away, kind="stable")[:most]
+    return [
+        {
+            "key": keys[i],
+            "moved": float(away[i]),
+            "prior": {name: float(share) for name, share in zip(names, priors[i], strict=True)},
+        }
+        for i in chosen.tolist()
+    ]
+
+
+def show_state(console: "Console", found: dict[str, Any]) -> None:
+    """The same for people."""
+    show(console, found)
+    for entry in found.get("key_priors", []):
+        top = sorted(entry["prior"].items(), key=lambda item: -item[1])[:3]
+        shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
+        console.print(f"  key {entry['key']}: {100 * entry['moved']:.0f} % moved; {shares}", markup=False)
+    file = found.get("file")
+    if file is not None and file["finished"]:
+        console.print(f"Last file: {file['name']}, finished.", markup=False, soft_wrap=True)
+    elif file is not None:
+        console.print(
+            f"In the midst of {file['name']}, {file['row']:,} rows done: run the same command again to finish it.",
+            markup=False,
+            soft_wrap=True,
+        )
+    console.print(f"{found['state']}: {found['bytes']:,} bytes.", markup=False, soft_wrap=True)

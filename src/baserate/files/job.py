@@ -1,0 +1,133 @@
+"""What ``baserate adapt`` is asked to do."""
+
+import secrets
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baserate.files.problem import FileProblemError
+from baserate.files.rounds import Rounds
+from baserate.files.source import Source
+from baserate.files.stepping import Columns
+
+
+class Job(NamedTuple):
+    """A run over one file.
+
+    Parameters
+    ----------
+    stream, out : Source
+        What is read, and what is written.
+    holdout : Source, optional
+        Labelled rows; needed unless there is a state.
+    rounds_file : path, optional
+        Where the table of rounds goes.
+    state : path, optional
+        Where the trackers are kept.
+    columns : Columns
+        The columns that are not probabilities.
+    rounds : Rounds
+        How the stream is cut.
+    prefix : str
+        What the columns of probabilities begin with.
+    names : tuple of str
+        The columns of probabilities, where they are named.
+    holdout_label : str
+        The column of the holdout's labels.
+    out_prefix : str
+        What new columns begin with.
+    only : bool
+        Leave the columns out that are not used.
+    wide : bool
+        Write the prior and its band into every row.
+    level : float
+        Of the band.
+    refit : bool
+        Take over the holdout of a redeployed model.
+    restart : bool
+        Go back to where a file began that was not finished.
+    """
+
+    stream: Source
+    out: Source
+    holdout: Source | None = None
+    rounds_file: Path | None = None
+    state: Path | None = None
+    columns: Columns = Columns()
+    rounds: Rounds = Rounds(1000)
+    prefix: str = "p_"
+    names: tuple[str, ...] = ()
+    holdout_label: str = "label"
+    out_prefix: str = "adapted_"
+    only: bool = False
+    wide: bool = False
+    level: float = 0.9
+    refit: bool = False
+    restart: bool = False
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a killed run can go on: not where a pipe is read or written, of which nothing can be taken back."""
+        return self.state is not None and not self.stream.is_stream and not self.out.is_stream
+
+    def options(self) -> dict[str, Any]:
+        """Everything that the output depends on, apart from the files' contents; as plain data."""
+        return {
+            "out": str(self.out.path.absolute()),
+            "out_format": self.out.format,
+            "stream_format": self.stream.format,
+            "rounds_file": None if self.rounds_file is None else str(self.rounds_file.absolute()),
+            "columns": list(self.columns),
+            "rounds": [self.rounds.rows, self.rounds.seconds],
+            "out_prefix": self.out_prefix,
+            "only": self.only,
+            "wide": self.wide,
+            "level": self.level,
+        }
+
+
+def check_job(job: Job) -> None:
+    """Check what can be known before anything is read."""
+    if job.rounds.seconds and job.columns.time is None:
+        raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    if job.holdout is None and (job.state is None or not job.state.exists()):
+        raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
+    if job.out.is_stream and job.out.format == "parquet":
+        raise ValueError("-o - cannot be Parquet; name a file, or choose another format for standard output.")
+    inputs = [source for source in (job.stream, job.holdout) if source is not None and not source.is_stream]
+    outputs = [
+        *([] if job.out.is_stream else [("-o", job.out.path)]),
+        *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
+        *([] if job.state is None else [("--state", job.state)]),
+    ]
+    for i, (option, path) in enumerate(outputs):
+        for source in inputs:
+            if _same(path, source.path):
+                raise ValueError(f"{option} {path} is read by this run; name another file.")
+        for other, taken in outputs[:i]:
+            if _same(path, taken):
+                raise ValueError(f"{option} {path} is the file of {other}, too; name another.")
+        if path.is_dir():
+            raise ValueError(f"{option} {path} is a folder; name a file.")
+        if not path.parent.is_dir():
+            raise ValueError(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
+
+
+def _same(one: Path, other: Path) -> bool:
+    there = one.exists() and other.exists()
+    return one.samefile(other) if there else one.absolute() == other.absolute()
+
+
+def part_of(target: Path, token: str | None = None) -> Path:
+    """Where a file is written until it is whole: beside its place."""
+    return target.with_name(f".{target.name}.{token or secrets.token_hex(4)}.part")
+
+
+def check_names(columns: list[str], new: list[str], file: str) -> None:
+    """Check that new columns do not take the name of one that is there."""
+    seen = set(columns)
+    for name in new:
+        if name in seen:
+            raise FileProblemError(
+                file, "the output would have two columns of this name; choose another --out-prefix", column=name
+            )
+        seen.add(name)

@@ -1,0 +1,80 @@
+"""Bytes of a text file in blocks of whole lines, so that none has to fit into memory at once."""
+
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from baserate.files.problem import FileProblemError
+
+BLOCK = 1 << 23
+_LONGEST = 1 << 26
+
+
+class Block(NamedTuple):
+    """Whole lines, and where in the file they start."""
+
+    data: bytes
+    start: int
+
+
+def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = BLOCK) -> Iterator[Block]:
+    """Blocks of whole lines from where the file stands to its end.
+
+    Parameters
+    ----------
+    file : binary file
+        What is read.
+    start : int
+        Where it stands.
+    name : str
+        Its name in messages.
+    quoted : bool
+        Whether a line may go on within quotes, as in CSV.
+    size : int
+        How many bytes to read at a time.
+    """
+    rest = b""
+    read = getattr(file, "read1", file.read)  # of a pipe, take what is there
+    while more := read(size):
+        data = rest + more if rest else more
+        cut = _end_of_lines(data, quoted)
+        if cut == 0 and len(data) > _LONGEST:
+            raise FileProblemError(
+                name,
+                f"no line ends within {_LONGEST >> 20} MB after byte {start:,}; look for a quote that is missing, or for "
+                "another kind of file",
+            )
+        if cut:
+            yield Block(data[:cut], start)
+            start += cut
+        rest = data[cut:]
+    rest = rest.rstrip(b"\r\n")
+    if rest:
+        yield Block(rest + b"\n", start)
+
+
+def _end_of_lines(data: bytes, quoted: bool) -> int:
+    """Where the last whole line ends, or 0."""
+    cut = data.rfind(b"\n") + 1
+    if not quoted or b'"' not in data:
+        return cut
+    quotes = data.count(b'"', 0, cut)
+    while cut and quotes % 2:
+        before = data.rfind(b"\n", 0, cut - 1) + 1
+        quotes -= data.count(b'"', before, cut)
+        cut = before
+    return cut
+
+
+def check_text(head: bytes, name: str) -> None:
+    """Check from its first bytes that a file is text as it is read here."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:4096]:
+        raise FileProblemError(
+            name,
+            "is not UTF-8 text: it looks like UTF-16, or like another kind of file; convert it, such as with "
+            "iconv -f UTF-16 -t UTF-8",
+            row=0,
+        )
+    if head.startswith(b"PAR1"):
+        raise FileProblemError(name, "is a Parquet file; say so with its suffix or the format option")
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"(\xb5/\xfd")):
+        raise FileProblemError(name, "is compressed; unpack it first, and pipe it in if need be")

@@ -1,0 +1,89 @@
+"""The rows of the output: the input's columns, and what was made of them."""
+
+from typing import Any
+
+import numpy as np
+
+from baserate.bank import Bank
+from baserate.files.columns import Classes
+from baserate.files.job import Job
+from baserate.files.library import polars
+from baserate.files.stepping import Outcome
+
+
+class Output:
+    """Makes frames of outcomes.
+
+    Parameters
+    ----------
+    job : Job
+        What is asked for.
+    classes : Classes
+        The columns of probabilities, and the names of the classes.
+    columns : list of str
+        The input's.
+    keyed : bool
+        Whether there is a tracker per key; then there are no bands, and no flags.
+    """
+
+    def __init__(self, job: Job, classes: Classes, columns: list[str], *, keyed: bool) -> None:
+        used = {*classes.columns, *(name for name in job.columns if name is not None)}
+        self.kept = [name for name in columns if name in used] if job.only else columns
+        self._names = classes.names
+        self._wide, self._keyed, self._prefix = job.wide, keyed, job.out_prefix
+        self._adapted = [f"{job.out_prefix}{name}" for name in classes.columns]
+
+    @property
+    def new(self) -> list[str]:
+        """The columns that are added."""
+        p = self._prefix
+        flags = [] if self._keyed else [f"{p}alarm", f"{p}fallback"]
+        return [*self._adapted, f"{p}label", f"{p}round", *flags, *(f"{p}{name}" for name in self._shares)]
+
+    @property
+    def _shares(self) -> list[str]:
+        if not self._wide:
+            return []
+        what = ("prior",) if self._keyed else ("prior", "low", "high")
+        return [f"{kind}_{name}" for kind in what for name in self._names]
+
+    def rows(self, outcome: Outcome) -> Any:
+        """The rows of a piece."""
+        pl = polars()
+        frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
+        names = pl.Series(f"{p}label", self._names)
+        adapted = [pl.Series(name, outcome.adapted[:, i]) for i, name in enumerate(self._adapted)]
+        label = names.gather(outcome.labels)
+        number = pl.Series(f"{p}round", outcome.numbers)
+        return frame.with_columns(*adapted, label, number, *self._by_round(outcome))
+
+    def _by_round(self, outcome: Outcome) -> list[Any]:
+        """What is the same for all rows of a round (and key), spread over its rows."""
+        pl = polars()
+        wanted = [*([] if self._keyed else ["alarm", "fallback"]), *self._shares]
+        if not wanted:
+            return []
+        if self._keyed:
+            where = {pair: i for i, pair in enumerate(zip(outcome.rounds["round"], outcome.rounds["key"], strict=True))}
+            assert outcome.batch.keys is not None
+            pairs = zip(outcome.numbers.tolist(), outcome.batch.keys, strict=True)
+            places = np.fromiter((where[pair] for pair in pairs), np.int64, len(outcome.numbers))
+        else:
+            places = outcome.numbers - outcome.numbers[0]
+        kinds = {name: pl.Boolean if name in ("alarm", "fallback") else pl.Float64 for name in wanted}
+        return [
+            pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)
+            for name in wanted
+        ]
+
+
+def table_of_rounds(outcome: Outcome) -> Any:
+    """The rounds of a piece as rows."""
+    pl = polars()
+    columns = {name: values for name, values in outcome.rounds.items() if name != "time" or values[0] is not None}
+    return pl.DataFrame(columns, infer_schema_length=None, strict=False)
+
+
+def is_keyed(adapter: Any) -> bool:
+    """Whether there is a tracker per key."""
+    return isinstance(adapter, Bank)

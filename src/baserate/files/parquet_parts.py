@@ -1,0 +1,113 @@
+"""Parquet files that grow: row groups are appended as they come, and the footer is written at the end.
+
+Each piece is encoded by polars as a file of its own; its bytes are taken over as they are, and the offsets in its
+footer are moved to where they come to stand. So a run that is killed has lost nothing that it had appended, and the
+file does not depend on where it was killed.
+"""
+
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baserate.files.thrift import (
+    I64,
+    LIST,
+    STRUCT,
+    Reader,
+    Struct,
+    Value,
+    length_of_footer,
+    list_head,
+    write_struct,
+)
+
+MAGIC = b"PAR1"
+# Numbers of fields, from the definition of the format.
+_N_ROWS, _ROW_GROUPS, _COLUMNS, _GROUP_ROWS, _GROUP_OFFSET, _ORDINAL = 3, 4, 1, 3, 5, 7
+_CHUNK_OFFSET, _CHUNK_META, _INDEXES = 2, 3, (4, 5, 6, 7)
+_META_OFFSETS = (9, 10, 11)  # of the data pages, an index page, a dictionary page
+_BLOOM = (14, 15)
+
+
+class Part(NamedTuple):
+    """A piece in the form it is appended in: the data, and the row groups of its footer, one after the other."""
+
+    data: memoryview
+    groups: list[bytes]
+    n_rows: int
+    frame: bytes  # the rest of the footer
+
+
+def read_footer(path: Path) -> Struct:
+    """The footer of a file; ValueError if it has none."""
+    with path.open("rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(size - 8, 0))
+        length = length_of_footer(file.read(8))
+        if not 0 < length <= size - 12:
+            raise ValueError("it has no footer")
+        file.seek(size - 8 - length)
+        return Reader(file.read(length)).struct()
+
+
+def group_rows(footer: Struct) -> list[int]:
+    """The number of rows of each row group."""
+    return [group.value[_GROUP_ROWS].value for group in footer[_ROW_GROUPS].value]
+
+
+def moved(file: memoryview, place: int, n_groups: int) -> Part:
+    """A whole Parquet file as a part of another.
+
+    Parameters
+    ----------
+    file : memoryview
+        The file.
+    place : int
+        Where in the other file its data will stand.
+    n_groups : int
+        How many row groups stand there before it.
+    """
+    length = length_of_footer(bytes(file[-8:]))
+    footer = Reader(bytes(file[-8 - length : -8])).struct()
+    shift = place - len(MAGIC)
+    groups = []
+    for i, group in enumerate(footer[_ROW_GROUPS].value):
+        fields: Struct = group.value
+        for column in fields[_COLUMNS].value:
+            _move(column.value, (_CHUNK_OFFSET,), shift)
+            _move(column.value[_CHUNK_META].value, _META_OFFSETS, shift)
+            # Optional pages beside the data, which hold offsets themselves.
+            for number in _INDEXES:
+                column.value.pop(number, None)
+            for number in _BLOOM:
+                column.value[_CHUNK_META].value.pop(number, None)
+        _move(fields, (_GROUP_OFFSET,), shift)
+        if _ORDINAL in fields:
+            fields[_ORDINAL] = Value(fields[_ORDINAL].kind, min(n_groups + i, 2**15 - 1))
+        groups.append(write_struct(fields))
+    n_rows = footer[_N_ROWS].value
+    frame = {number: value for number, value in footer.items() if number not in (_N_ROWS, _ROW_GROUPS)}
+    return Part(file[len(MAGIC) : len(file) - 8 - length], groups, n_rows, write_struct(frame))
+
+
+def footer_of(frame: bytes, groups: list[bytes], n_rows: int) -> bytes:
+    """The end of a file made of parts: its footer, the footer's length, and the magic number."""
+    fields = Reader(frame).struct()
+    fields[_N_ROWS] = Value(I64, n_rows)
+    fields[_ROW_GROUPS] = Value(LIST, [], STRUCT)
+    # The row groups are bytes already: they are put where an empty list would stand.
+    before = {number: value for number, value in fields.items() if number < _ROW_GROUPS}
+    after = {number: value for number, value in fields.items() if number > _ROW_GROUPS}
+    head = write_struct(before)[:-1] + bytes([(_ROW_GROUPS - max(before)) << 4 | LIST])
+    # Written as if field 4 came before: its number is what the next field's step is counted from.
+    tail = write_struct({number - _ROW_GROUPS: value for number, value in after.items()})
+    whole = head + list_head(STRUCT, len(groups)) + b"".join(groups) + tail
+    return whole + len(whole).to_bytes(4, "little") + MAGIC
+
+
+def _move(fields: Struct, numbers: tuple[int, ...], shift: int) -> None:
+    for number in numbers:
+        found: Any = fields.get(number)
+        # Writers that have no offset to tell write 0.
+        if found is not None and found.value > 0:
+            fields[number] = Value(found.kind, found.value + shift)

@@ -1,0 +1,194 @@
+"""Rounds: how a file is cut into batches, by rows or by time, and the pieces of whole rounds that are worked on."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from baserate.files.library import polars
+from baserate.files.problem import FileProblemError, shortened
+from baserate.files.reading import Chunk
+from baserate.protocols import FloatArray, IntArray
+
+LONGEST = 100_000
+"""The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+class Rounds(NamedTuple):
+    """How a stream is cut.
+
+    Parameters
+    ----------
+    rows : int
+        Rows in a round, where it is cut by rows.
+    seconds : float
+        Length of a window, where it is cut by time; else 0.
+    """
+
+    rows: int
+    seconds: float = 0.0
+
+
+class Piece(NamedTuple):
+    """Whole rounds that follow each other.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Their rows.
+    row : int
+        Number of the first row in the file, from 0.
+    starts : (m + 1,) array of int
+        Round j is the rows ``starts[j]:starts[j + 1]`` of the frame.
+    resume : (row, mark, mark_row)
+        Where the next piece starts, and where a reader has to start for it.
+    """
+
+    frame: Any
+    row: int
+    starts: IntArray
+    resume: tuple[int, int, int]
+
+
+def parse_rounds(text: str) -> Rounds:
+    """Rounds as they are written on the command line.
+
+    Examples
+    --------
+    >>> parse_rounds("500")
+    Rounds(rows=500, seconds=0.0)
+    >>> parse_rounds("15min").seconds
+    900.0
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    if found:
+        number, unit = float(found[1]), found[2]
+        if not unit and number == int(number) and number >= 1:
+            return Rounds(int(number))
+        if unit in _UNITS and number > 0:
+            return Rounds(LONGEST, number * _UNITS[unit])
+    raise ValueError(
+        f"--rounds is {text!r}; give a number of rows, such as 1000, or a length of time, such as 15min, 1h or 7d."
+    )
+
+
+def cut(
+    chunks: Iterator[Chunk], rounds: Rounds, size: int, *, file: str, time: str | None, row: int
+) -> Iterator[Piece]:
+    """Pieces of at least `size` rows and of whole rounds; the last one ends where the file does.
+
+    Where they are cut depends on the rows alone, and not on the chunks.
+
+    Parameters
+    ----------
+    chunks : iterator of Chunk
+        The file, from `row` on or from before it.
+    rounds : Rounds
+        What a round is.
+    size : int
+        Rows of a piece, or a few more.
+    file : str
+        Its name in messages.
+    time : str, optional
+        The column of time stamps.
+    row : int
+        The first row that is wanted; a round starts there.
+    """
+    frame: Any = None
+    marks: list[tuple[int, int]] = []
+    last: int | None = None  # the window of the row before
+    for chunk in chunks:
+        skip = max(row - chunk.row, 0) if frame is None else 0
+        if skip >= len(chunk.frame):
+            continue
+        marks.append((chunk.mark_row, chunk.mark))
+        fresh = chunk.frame.slice(skip) if skip else chunk.frame
+        frame = fresh if frame is None or not len(frame) else polars().concat([frame, fresh])
+        if len(frame) <= size:
+            continue
+        starts, windows = _starts(frame, rounds, time, file, row, last)
+        # The last round may go on in the next chunk.
+        whole = starts if windows is None and len(frame) % rounds.rows == 0 else starts[:-1]
+        begin = 0
+        while (i := np.searchsorted(whole, whole[begin] + size)) < len(whole):
+            first, end = int(starts[begin]), int(starts[i])
+            marks = _from(marks, row + end)
+            yield Piece(
+                frame.slice(first, end - first),
+                row + first,
+                starts[begin : i + 1] - first,
+                (row + end, *marks[0][::-1]),
+            )
+            begin = int(i)
+        done = int(starts[begin])
+        last = int(windows[done - 1]) if windows is not None and done else last
+        frame, row = frame.slice(done), row + done
+    if frame is not None and len(frame):
+        starts, _ = _starts(frame, rounds, time, file, row, last)
+        end = row + len(frame)
+        yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]))
+
+
+def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
+    """Marks without those that have a later one at or before a row."""
+    useless = sum(mark_row <= row for mark_row, _ in marks[1:])
+    return marks[useless:]
+
+
+def _starts(
+    frame: Any, rounds: Rounds, time: str | None, file: str, row: int, last: int | None
+) -> tuple[IntArray, IntArray | None]:
+    """Where rounds start among rows of which the first starts one, and the number of rows; and the rows' windows."""
+    n = len(frame)
+    if not rounds.seconds:
+        return np.append(np.arange(0, n, rounds.rows), n), None
+    assert time is not None
+    windows = np.floor(seconds(frame.get_column(time), file, row) / rounds.seconds).astype(np.int64)
+    before = np.concatenate([windows[:1] if last is None else [last], windows[:-1]])
+    early = windows < before
+    if early.any():
+        bad = int(early.argmax())
+        raise FileProblemError(
+            file,
+            f"{frame.get_column(time)[bad]} comes after later times; sort the file by time",
+            row=row + bad,
+            column=time,
+        )
+    edges = np.concatenate([[0], np.flatnonzero(windows[1:] != windows[:-1]) + 1, [n]])
+    parts = [np.arange(start, end, rounds.rows) for start, end in itertools.pairwise(edges.tolist())]
+    return np.append(np.concatenate(parts), n).astype(np.int64), windows
+
+
+def seconds(values: Any, file: str, row: int) -> FloatArray:
+    """Time stamps as seconds: dates and times, text that is one, or numbers, which are seconds already."""
+    pl = polars()
+    kind = values.dtype
+    times = values
+    if kind == pl.String:
+        times = values.cast(pl.Float64, strict=False)
+        if times.null_count() == len(times):
+            try:
+                times = values.str.to_datetime(time_unit="us", strict=False)
+            except pl.exceptions.PolarsError:
+                times = pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
+    if times.dtype.is_temporal() and times.dtype != pl.Time:
+        found = times.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 1e6
+    elif times.dtype.is_numeric():
+        found = times.cast(pl.Float64)
+    else:
+        found = pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
+    array = found.to_numpy()
+    bad = ~np.isfinite(array.astype(np.float64))
+    if bad.any():
+        i = int(bad.argmax())
+        raise FileProblemError(
+            file,
+            f"holds {shortened(repr(values[i]), 40)}, which is no time that is understood here; expected such as "
+            "2026-03-01T12:30:00, or seconds",
+            row=row + i,
+            column=values.name,
+        )
+    return np.asarray(array, dtype=np.float64)

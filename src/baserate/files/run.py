@@ -1,0 +1,341 @@
+"""``baserate adapt``: read, step, write, all at the same time; and never lose what is done, or leave half of it."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.columns import check_stream, find_classes, read_holdout
+from baserate.files.ids import Ids
+from baserate.files.job import Job, check_job, check_names, part_of
+from baserate.files.kept import Kept, load_kept
+from baserate.files.output import Output, is_keyed, table_of_rounds
+from baserate.files.problem import FileProblemError
+from baserate.files.reading import CELLS, Reader, open_reader
+from baserate.files.rounds import cut
+from baserate.files.sinks import Sink, open_sink
+from baserate.files.source import Source, fingerprint
+from baserate.files.stepping import Batch, Outcome, Stepper, read_batch
+from baserate.validation import check_real
+
+PIECES = 32
+"""How often a long file is saved: what a killed run has to do again is less than one part in so many."""
+_LARGEST, _SMALLEST = 1 << 16, 256  # rows of a piece
+_SECONDS = 30.0  # between saves, at the most
+
+
+class Watch(NamedTuple):
+    """Who wants to know how it goes."""
+
+    begin: Callable[[int | None, int], None]  # rows in all, if known, and rows done already
+    advance: Callable[[int], None]
+
+
+class Done(NamedTuple):
+    """What came of it."""
+
+    kept: Kept
+    rows: int
+    first_row: int  # where a resumed run started
+    already: bool  # whether there was nothing to do
+
+
+def run(job: Job, watch: Watch | None = None) -> Done:
+    """Adapt a file.
+
+    Parameters
+    ----------
+    job : Job
+        What to do.
+    watch : Watch, optional
+        Is told about the progress.
+    """
+    check_job(job)
+    check_real(job.level, "--level", 0.0, 1.0, closed=False)
+    reader = open_reader(job.stream)
+    kept, already = _start(job, reader)
+    if already:
+        return Done(kept, 0, 0, already=True)
+    return _Run(job, reader, kept, watch).run()
+
+
+def _start(job: Job, reader: Reader) -> tuple[Kept, bool]:
+    """The state to go on from, and whether the file is done already."""
+    kept = load_kept(job.state) if job.state is not None and job.state.exists() else None
+    kept = _fitted(job) if kept is None else _continued(job, kept)
+    if is_keyed(kept.adapter) != (job.columns.key is not None):
+        has = "a tracker per key; name the column with --key" if is_keyed(kept.adapter) else "one tracker for all"
+        raise ValueError(f"--state {job.state} holds {has}; or name another state file.")
+    _check_columns(job, reader, kept)
+    if kept.file is not None and kept.file["finished"]:
+        settle(kept)
+        return kept, True
+    return kept, False
+
+
+def _check_columns(job: Job, reader: Reader, kept: Kept) -> None:
+    classes = kept.of_classes
+    check_stream(reader, job.stream.shown, classes, job.prefix, list(job.columns))
+    output = Output(job, classes, reader.columns, keyed=is_keyed(kept.adapter))
+    check_names(output.kept, output.new, job.stream.shown)
+
+
+def _fitted(job: Job) -> Kept:
+    assert job.holdout is not None
+    kept = Kept()
+    adapter = RegressAndReweight()
+    kept.classes, proba, labels, kept.holdout = _read(job, job.holdout)
+    adapter.fit(proba, labels)
+    kept.adapter = adapter if job.columns.key is None else Bank(adapter)
+    return kept
+
+
+def _read(job: Job, holdout: Source) -> tuple[dict[str, Any], Any, Any, str]:
+    reader = open_reader(holdout)
+    classes = find_classes(reader, holdout.shown, job.prefix, job.names)
+    classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
+    return classes._asdict(), proba, labels, "" if holdout.is_stream else fingerprint(holdout.path)
+
+
+def _continued(job: Job, kept: Kept) -> Kept:
+    """The state for the file at hand: in the midst of it, at its start, or after it."""
+    file = kept.file
+    mine = fingerprint(job.stream.path) if not job.stream.is_stream else None
+    same = file is not None and file["fingerprint"] == mine
+    if file is not None and not file["finished"]:
+        if same and file["options"] == job.options() and not job.restart and _parts_are_there(file):
+            return kept
+        if not same and not job.restart:
+            raise ValueError(
+                f"--state {job.state} is in the midst of {file['name']} (row {file['row']:,}), which was not finished. "
+                "Run the command for that file again to finish it, or go back to where it began with --restart."
+            )
+        _remove_parts(file)
+        kept = kept.before()
+    elif file is not None and same:
+        settle(kept)
+        if file["options"] == job.options() and all(Path(target).exists() for target in _targets(file)):
+            return kept  # nothing to do
+        kept = kept.before()
+    if job.holdout is not None:
+        _check_holdout(job, kept, job.holdout)
+    return kept
+
+
+def _check_holdout(job: Job, kept: Kept, holdout: Source) -> None:
+    """The holdout is the state's, or is taken over if that is asked for."""
+    if holdout.is_stream or fingerprint(holdout.path) == kept.holdout:
+        return
+    if not job.refit:
+        raise ValueError(
+            f"--holdout {holdout.name} is not the one that --state {job.state} was begun with. If the model was "
+            "deployed anew, take its holdout over with --refit; else give the same holdout, or none."
+        )
+    classes, proba, labels, kept.holdout = _read(job, holdout)
+    if classes["names"] != kept.classes["names"]:
+        raise FileProblemError(holdout.shown, "has other classes than the state; begin a new state file")
+    kept.classes = classes
+    adapter = kept.adapter.adapter if isinstance(kept.adapter, Bank) else kept.adapter
+    adapter.refit(proba, labels)
+
+
+def _targets(file: dict[str, Any]) -> dict[str, str]:
+    """Where files go, and where they are until they are whole."""
+    options = file["options"]
+    targets = [options["out"], *([options["rounds_file"]] if options["rounds_file"] else [])]
+    return {target: str(part_of(Path(target), file["token"])) for target in targets}
+
+
+def _parts_are_there(file: dict[str, Any]) -> bool:
+    sizes = [file["out"]["size"], *([file["rounds"]["size"]] if file["rounds"] else [])]
+    parts = [Path(part) for part in _targets(file).values()]
+    return all(part.exists() and part.stat().st_size >= size for part, size in zip(parts, sizes, strict=True))
+
+
+def _remove_parts(file: dict[str, Any]) -> None:
+    for part in _targets(file).values():
+        Path(part).unlink(missing_ok=True)
+
+
+def settle(kept: Kept) -> None:
+    """Move what is whole into its place, where a run was killed before it could."""
+    assert kept.file is not None
+    for target, part in _targets(kept.file).items():
+        with contextlib.suppress(FileNotFoundError):
+            Path(part).replace(target)
+
+
+class _Run:
+    """The loop over one file."""
+
+    def __init__(self, job: Job, reader: Reader, kept: Kept, watch: Watch | None) -> None:
+        self._job, self._reader, self._kept, self._watch = job, reader, kept, watch
+        self._classes = kept.of_classes
+        self._resumed = kept.file is not None and not kept.file["finished"]
+        if not self._resumed:
+            kept.begin(self._new_file())
+        assert kept.file is not None
+        self._file: dict[str, Any] = kept.file
+        self._first = self._file["row"]
+        self._saved = self._resumed
+        self._sinks: list[Sink] = []
+        self._parts: list[tuple[Path, Path]] = []
+        hashes = self._file.get("ids")
+        self._ids = None if job.columns.id is None else Ids(job.columns.id, job.stream.shown, hashes)
+
+    def _new_file(self) -> dict[str, Any]:
+        job, width = self._job, len(self._reader.columns)
+        size = _LARGEST if self._reader.n_rows is None else self._reader.n_rows // PIECES
+        if job.stream.is_stream and job.out.format != "parquet":
+            size = 1  # what comes through a pipe is passed on a round at a time
+        else:
+            size = min(max(size, _SMALLEST), _LARGEST, max(CELLS // width, 64))
+        mine = None if job.stream.is_stream else fingerprint(job.stream.path)
+        return {
+            "name": job.stream.shown,
+            "fingerprint": mine,
+            "options": job.options(),
+            "token": mine[:12] if mine is not None and job.resumable else part_of(Path("x")).name.split(".")[-2],
+            "size": size,
+            "row": 0,
+            "mark": 0,
+            "mark_row": 0,
+            "out": {},
+            "rounds": {},
+        }
+
+    def run(self) -> Done:
+        job = self._job
+        try:
+            self._open()
+            if self._watch is not None:
+                self._watch.begin(self._reader.n_rows, self._first)
+            self._loop()
+            if self._ids is not None:
+                self._ids.check()
+            self._finish()
+        except BaseException as error:
+            for sink in self._sinks:
+                with contextlib.suppress(OSError):
+                    sink.close()
+            if isinstance(error, FileProblemError | ValueError):
+                self._take_back()
+            elif not (job.resumable and self._saved):
+                self._remove()
+            raise
+        return Done(self._kept, self._file["row"], self._first, already=False)
+
+    def _open(self) -> None:
+        job, file = self._job, self._file
+        targets = [(None if job.out.is_stream else job.out.path, job.out.format, "out")]
+        if job.rounds_file is not None:
+            targets.append((job.rounds_file, "csv", "rounds"))
+        for target, form, name in targets:
+            part = None if target is None else part_of(target, file["token"])
+            if part is not None and target is not None:
+                self._parts.append((part, target))
+            self._sinks.append(open_sink(part, form, file[name] if self._resumed else None))
+
+    def _pieces(self) -> Iterator[Batch]:
+        job, file = self._job, self._file
+        chunks = self._reader.chunks(
+            set(self._classes.columns), of_one_type=job.columns.key, row=file["mark_row"], mark=file["mark"]
+        )
+        name = job.stream.shown
+        for piece in cut(chunks, job.rounds, file["size"], file=name, time=job.columns.time, row=file["row"]):
+            if self._ids is not None:
+                self._ids.add(piece.frame.get_column(self._ids.column))
+            yield read_batch(piece, self._classes, job.columns, name)
+
+    def _loop(self) -> None:
+        keyed = is_keyed(self._kept.adapter)
+        stepper = Stepper(self._kept.adapter, self._classes, self._job.level)
+        output = Output(self._job, self._classes, self._reader.columns, keyed=keyed)
+        pieces = self._pieces()
+        due = _Due(self._reader.n_rows, self._first)
+        with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
+            coming: Future[Batch | None] = reading.submit(next, pieces, None)
+            written: Future[None] | None = None
+            while (batch := coming.result()) is not None:
+                coming = reading.submit(next, pieces, None)
+                outcome = stepper.step(batch)
+                if written is not None:
+                    written.result()
+                written = writing.submit(self._write, output, outcome)
+                self._note(outcome)
+                if self._job.resumable and due.now(self._file["row"]):
+                    written.result()
+                    self._save()
+                if self._watch is not None:
+                    self._watch.advance(len(batch.proba))
+            if written is not None:
+                written.result()
+
+    def _write(self, output: Output, outcome: Outcome) -> None:
+        self._sinks[0].append(output.rows(outcome))
+        for sink in self._sinks[1:]:
+            sink.append(table_of_rounds(outcome))
+
+    def _note(self, outcome: Outcome) -> None:
+        kept, counts = self._kept, outcome.counts
+        self._file["row"], self._file["mark"], self._file["mark_row"] = outcome.batch.piece.resume
+        kept.rows += len(outcome.adapted)
+        kept.labelled += counts.labelled
+        kept.model_right += counts.model_right
+        kept.adapted_right += counts.adapted_right
+
+    def _save(self) -> None:
+        assert self._job.state is not None
+        for name, sink in zip(("out", "rounds"), self._sinks, strict=False):
+            self._file[name] = sink.mark()
+        if self._ids is not None:
+            self._file["ids"] = self._ids.hashes[: self._file["row"]]
+        self._kept.save(self._job.state)
+        self._saved = True
+
+    def _finish(self) -> None:
+        """The output first, then the state, then their places: a run that is killed between them can be finished."""
+        for sink in self._sinks:
+            sink.finish()
+        self._kept.files += 1
+        self._file["finished"] = True
+        self._file.pop("ids", None)
+        self._file["out"] = self._file["rounds"] = {}
+        if self._job.state is not None:
+            self._kept.save(self._job.state)
+        for part, target in self._parts:
+            part.replace(target)
+
+    def _take_back(self) -> None:
+        """The file cannot be used: as if it had never been begun."""
+        self._remove()
+        if self._saved and self._job.state is not None:
+            before = self._kept.before()
+            if before.files:
+                before.save(self._job.state)
+            else:
+                self._job.state.unlink(missing_ok=True)
+
+    def _remove(self) -> None:
+        for part, _ in self._parts:
+            part.unlink(missing_ok=True)
+
+
+class _Due:
+    """When to save: after a small part of the file, or after some time."""
+
+    def __init__(self, n_rows: int | None, row: int) -> None:
+        self._rows = np.inf if n_rows is None else n_rows / PIECES
+        self._last, self._since = row, time.monotonic()
+
+    def now(self, row: int) -> bool:
+        if row - self._last < self._rows and time.monotonic() - self._since < _SECONDS:
+            return False
+        self._last, self._since = row, time.monotonic()
+        return True

@@ -1,0 +1,148 @@
+"""Files that grow and can be cut back: what a killed run has written is taken up again where its state says."""
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from baserate.files.parquet_parts import MAGIC, footer_of, moved
+
+
+class Sink(Protocol):
+    """Takes frames, all with the same columns."""
+
+    def append(self, frame: Any) -> None:
+        """Write some rows."""
+        ...
+
+    def mark(self) -> dict[str, Any]:
+        """Bring what was written to the disk; return what a new sink needs to go on from here."""
+        ...
+
+    def finish(self) -> None:
+        """Write what belongs at the end, and close."""
+        ...
+
+    def close(self) -> None:
+        """Close as it is."""
+        ...
+
+
+def open_sink(path: Path | None, format: str, mark: dict[str, Any] | None = None) -> Sink:  # noqa: A002
+    """A file to append to.
+
+    Parameters
+    ----------
+    path : path or None
+        Where; None is standard output.
+    format : str
+        Of the file.
+    mark : dict, optional
+        Go on from a mark: what was written after it is cut off. Default: an empty file.
+    """
+    file: IO[bytes]
+    if path is None:
+        file = sys.stdout.buffer
+    elif mark is None:
+        file = path.open("wb")
+    else:
+        file = path.open("r+b")
+        file.truncate(mark["size"])
+        file.seek(0, os.SEEK_END)
+    return ParquetSink(file, mark) if format == "parquet" else TextSink(file, format, mark)
+
+
+class _Sink:
+    """A file, and how much was written."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file, self._size = file, size
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._size += len(data)
+
+    def _sync(self) -> None:
+        self._file.flush()
+        if self._file is not sys.stdout.buffer:
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        if self._file is sys.stdout.buffer:
+            self._file.flush()
+        else:
+            self._file.close()
+
+    def finish(self) -> None:
+        self._sync()
+        self.close()
+
+
+class TextSink(_Sink):
+    """CSV, tab-separated or JSON lines."""
+
+    def __init__(self, file: IO[bytes], format: str, mark: dict[str, Any] | None = None) -> None:  # noqa: A002
+        super().__init__(file, mark["size"] if mark else 0)
+        self._format = format
+        self._begun = mark is not None
+
+    def append(self, frame: Any) -> None:
+        buffer = io.BytesIO()
+        if self._format == "jsonl":
+            frame.write_ndjson(buffer)
+        else:
+            separator = "\t" if self._format == "tsv" else ","
+            frame.write_csv(buffer, include_header=not self._begun, separator=separator)
+        self._begun = True
+        self._write(buffer.getbuffer())
+        if self._file is sys.stdout.buffer:
+            self._file.flush()
+
+    def mark(self) -> dict[str, Any]:
+        self._sync()
+        return {"size": self._size}
+
+
+class ParquetSink(_Sink):
+    """Parquet: a row group for each frame."""
+
+    def __init__(self, file: IO[bytes], mark: dict[str, Any] | None = None) -> None:
+        super().__init__(file, mark["size"] if mark else 0)
+        self._groups: list[bytes] = []
+        self._n_rows = 0
+        self._frame = b""
+        if mark is None:
+            self._write(MAGIC)
+        else:
+            self._n_rows, self._frame = mark["rows"], mark["frame"].tobytes()
+            ends = mark["ends"].tolist()
+            groups = mark["groups"].tobytes()
+            self._groups = [groups[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def append(self, frame: Any) -> None:
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, row_group_size=max(len(frame), 1))
+        part = moved(buffer.getbuffer(), self._size, len(self._groups))
+        if self._frame and part.frame != self._frame:
+            raise ValueError("the columns have changed their types since the file was begun.")
+        self._write(part.data)
+        self._groups += part.groups
+        self._n_rows += part.n_rows
+        self._frame = part.frame
+
+    def mark(self) -> dict[str, Any]:
+        self._sync()
+        return {
+            "size": self._size,
+            "rows": self._n_rows,
+            "frame": np.frombuffer(self._frame, dtype=np.uint8),
+            "groups": np.frombuffer(b"".join(self._groups), dtype=np.uint8),
+            "ends": np.cumsum([len(group) for group in self._groups], dtype=np.int64),
+        }
+
+    def finish(self) -> None:
+        self._write(footer_of(self._frame, self._groups, self._n_rows))
+        super().finish()

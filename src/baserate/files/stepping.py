@@ -1,0 +1,185 @@
+"""The rounds of a piece, one after the other, through an adapter or through a bank with a tracker per key."""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.columns import Classes
+from baserate.files.library import polars
+from baserate.files.problem import FileProblemError, shortened
+from baserate.files.rounds import Piece
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+
+EVERY_BAND, THEN_EVERY = 100, 10
+"""A band costs about as much as a round: it is asked for in each of the first rounds, and then in every tenth."""
+
+
+class Batch(NamedTuple):
+    """A piece, read out of its frame and checked."""
+
+    piece: Piece
+    proba: FloatArray
+    labels: IntArray | None
+    keys: list[Any] | None
+    times: list[Any] | None  # of the first row of each round
+
+
+class Columns(NamedTuple):
+    """The columns that are not probabilities, where they are used."""
+
+    labels: str | None = None
+    key: str | None = None
+    time: str | None = None
+    id: str | None = None
+
+
+class Counts(NamedTuple):
+    """What labels say of the predictions, which were made before the labels were used."""
+
+    labelled: int = 0
+    model_right: int = 0
+    adapted_right: int = 0
+
+
+class Outcome(NamedTuple):
+    """What became of a piece: adapted probabilities, and a row for each round (and key)."""
+
+    batch: Batch
+    adapted: FloatArray
+    labels: IntArray
+    rounds: dict[str, list[Any]]
+    numbers: IntArray  # of the round that each row is in
+    counts: Counts
+
+
+def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str) -> Batch:
+    """Read and check what a piece holds."""
+    frame = piece.frame
+    labels = keys = times = None
+    if columns.labels is not None:
+        labels = classes.labels(frame.get_column(columns.labels), file, piece.row, missing=True)
+    if columns.key is not None:
+        keys = _keys(frame.get_column(columns.key), file, piece.row)
+    if columns.time is not None:
+        times = frame.get_column(columns.time).gather(piece.starts[:-1]).cast(polars().String).to_list()
+    return Batch(piece, classes.proba(frame, file, piece.row), labels, keys, times)
+
+
+def _keys(values: Any, file: str, row: int) -> list[Any]:
+    pl = polars()
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    if not (values.dtype == pl.String or values.dtype.is_integer()):
+        raise FileProblemError(
+            file, f"keys are of the type {values.dtype}; expected text or whole numbers", row=row, column=values.name
+        )
+    if values.null_count():
+        bad = int(values.is_null().arg_max() or 0)
+        raise FileProblemError(
+            file, "the key is missing; fill it in, or drop the row", row=row + bad, column=shortened(values.name)
+        )
+    found: list[Any] = values.to_list()
+    return found
+
+
+class Stepper:
+    """Takes the rounds of batches.
+
+    Parameters
+    ----------
+    adapter : RegressAndReweight or Bank
+        What tracks; it is moved.
+    classes : Classes
+        The names of the classes.
+    level : float
+        Of the bands.
+    """
+
+    def __init__(self, adapter: RegressAndReweight | Bank, classes: Classes, level: float) -> None:
+        self.adapter = adapter
+        self._names = classes.names
+        self._level = level
+
+    def step(self, batch: Batch) -> Outcome:
+        """Take every round of a batch."""
+        starts = batch.piece.starts
+        adapted = np.empty_like(batch.proba)
+        rounds: dict[str, list[Any]] = {name: [] for name in self._columns()}
+        first = self.adapter.rounds_ + 1
+        for j, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            labels = None if batch.labels is None else batch.labels[start:end]
+            if labels is not None and (labels == UNLABELLED).all():
+                labels = None
+            row = {"round": first + j, "first_row": batch.piece.row + start + 1, "rows": end - start}
+            if batch.times is not None:
+                row["time"] = batch.times[j]
+            if isinstance(self.adapter, Bank):
+                assert batch.keys is not None
+                keys = batch.keys[start:end]
+                step = self.adapter.step(keys, batch.proba[start:end], labels)
+                adapted[start:end] = step.proba
+                self._add_keys(rounds, row, step.keys, Counter(keys), step.prior)
+            else:
+                told = self._trust(self.adapter)
+                taken = self.adapter.step(batch.proba[start:end], labels)
+                adapted[start:end] = taken.proba
+                self._add(rounds, row, taken.prior, told)
+        numbers = np.repeat(np.arange(first, first + len(starts) - 1), np.diff(starts))
+        found = adapted.argmax(axis=1)
+        return Outcome(batch, adapted, found, rounds, numbers, _count(batch, found))
+
+    def _columns(self) -> list[str]:
+        columns = ["round", "first_row", "rows", "time"]
+        if isinstance(self.adapter, Bank):
+            return [*columns, "key", *(f"prior_{name}" for name in self._names)]
+        shares = [f"{what}_{name}" for what in ("prior", "low", "high") for name in self._names]
+        return [*columns, *shares, "evidence", "alarm", "fallback", "unknown_mass"]
+
+    def _trust(self, adapter: RegressAndReweight) -> dict[str, Any]:
+        """What is known before a round; the band only now and then."""
+        n = adapter.rounds_
+        band = adapter.prior_interval(self._level) if n < EVERY_BAND or n % THEN_EVERY == 0 else None
+        return {
+            "band": band,
+            "evidence": adapter.assumption_evidence_,
+            "alarm": adapter.assumption_alarm_,
+            "fallback": adapter.fallback_active_,
+            "unknown_mass": adapter.unknown_mass_,
+        }
+
+    def _add(self, rounds: dict[str, list[Any]], row: dict[str, Any], prior: FloatArray, told: dict[str, Any]) -> None:
+        for i, name in enumerate(self._names):
+            row[f"prior_{name}"] = float(prior[i])
+            row[f"low_{name}"], row[f"high_{name}"] = (None, None) if told["band"] is None else told["band"][i].tolist()
+        for name in ("evidence", "alarm", "fallback", "unknown_mass"):
+            row[name] = told[name]
+        for name, column in rounds.items():
+            column.append(row.get(name))
+
+    def _add_keys(
+        self,
+        rounds: dict[str, list[Any]],
+        row: dict[str, Any],
+        keys: list[Any],
+        counts: Counter[Any],
+        prior: FloatArray,
+    ) -> None:
+        n = len(keys)
+        for name in ("round", "first_row", "time"):
+            rounds[name] += [row.get(name)] * n
+        rounds["rows"] += [counts[key] for key in keys]
+        rounds["key"] += keys
+        for i, name in enumerate(self._names):
+            rounds[f"prior_{name}"] += prior[:, i].tolist()
+
+
+def _count(batch: Batch, found: IntArray) -> Counts:
+    if batch.labels is None:
+        return Counts()
+    known = batch.labels != UNLABELLED
+    truth = batch.labels[known]
+    model = batch.proba[known].argmax(axis=1)
+    return Counts(len(truth), int((model == truth).sum()), int((found[known] == truth).sum()))

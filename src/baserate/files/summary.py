@@ -1,0 +1,130 @@
+"""What a state knows, in numbers and in words."""
+
+from typing import TYPE_CHECKING, Any
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.kept import Kept
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_CLASSES = 20
+
+
+def summarise(kept: Kept, level: float = 0.9) -> dict[str, Any]:
+    """The numbers, as plain data."""
+    adapter, names = kept.adapter, kept.of_classes.names
+    template = adapter.adapter if isinstance(adapter, Bank) else adapter
+    found: dict[str, Any] = {
+        "rows": kept.rows,
+        "rounds": adapter.rounds_,
+        "files": kept.files,
+        "classes": names,
+        "source_prior": _by_class(names, template.source_prior_),
+        "labelled": kept.labelled,
+        "model_right": kept.model_right / kept.labelled if kept.labelled else None,
+        "adapted_right": kept.adapted_right / kept.labelled if kept.labelled else None,
+    }
+    if isinstance(adapter, Bank):
+        return found | {"keys": len(adapter)}
+    return found | _trust(adapter, names, level)
+
+
+def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[str, Any]:
+    band = adapter.prior_interval(level)
+    accuracy = adapter.estimated_accuracy(level)
+    return {
+        "level": level,
+        "prior": _by_class(names, adapter.prior_),
+        "low": _by_class(names, band[:, 0]),
+        "high": _by_class(names, band[:, 1]),
+        "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
+        "evidence": adapter.assumption_evidence_,
+        "alarm": adapter.assumption_alarm_,
+        "fallback": adapter.fallback_active_,
+        "fallback_reason": adapter.fallback_reason_,
+        "unknown_mass": adapter.unknown_mass_,
+    }
+
+
+def _by_class(names: list[str], values: Any) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(names, values, strict=True)}
+
+
+def show(console: "Console", found: dict[str, Any]) -> None:
+    """The same for people: a table of the classes, and sentences."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    source, prior = found["source_prior"], found.get("prior")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("class", no_wrap=True)
+    table.add_column("in the holdout", justify="right")
+    if prior is not None:
+        table.add_column("now", justify="right")
+        table.add_column(f"{100 * found['level']:g} % band", justify="right")
+    names = sorted(source, key=lambda name: -abs((prior or source)[name] - (source[name] if prior else 0.0)))
+    for name in names[:_MOST_CLASSES]:
+        cells: list[Text | str] = [Text(name), f"{100 * source[name]:.1f} %"]
+        if prior is not None:
+            cells += [
+                f"{100 * prior[name]:.1f} %",
+                f"{100 * found['low'][name]:.1f} to {100 * found['high'][name]:.1f} %",
+            ]
+        table.add_row(*cells)
+    console.print(table)
+    if len(names) > _MOST_CLASSES:
+        console.print(f"... and {len(names) - _MOST_CLASSES:,} classes more that moved less.")
+    console.print()
+    for sentence in sentences(found):
+        console.print(sentence, markup=False, soft_wrap=True)
+
+
+def sentences(found: dict[str, Any]) -> list[str]:
+    """What the numbers say, in words."""
+    files = f" of {found['files']} files" if found["files"] > 1 else ""
+    said = []
+    if found.get("nothing_to_do"):
+        said.append("This file was taken in before, and its output is there: nothing was done.")
+    elif found.get("resumed_at_row"):
+        said.append(f"Went on at row {found['resumed_at_row'] + 1:,}, where an earlier run had stopped.")
+    said.append(f"{_many(found['rows'], 'row')} in {_many(found['rounds'], 'round')}{files}.")
+    if "keys" in found:
+        said.append(f"{_many(found['keys'], 'key')}, each with a class mix of its own.")
+    if found["labelled"]:
+        said.append(
+            f"Of {_many(found['labelled'], 'row')} with a label, the model had {100 * found['model_right']:.1f} % "
+            f"right, and the adapted probabilities {100 * found['adapted_right']:.1f} %."
+        )
+    if "accuracy" not in found:
+        return said + _places(found)
+    accuracy = found["accuracy"]
+    if accuracy["value"] == accuracy["value"]:
+        said.append(
+            f"Estimated accuracy now: {100 * accuracy['value']:.1f} % ({100 * accuracy['low']:.1f} to "
+            f"{100 * accuracy['high']:.1f} %), if only the class mix has changed."
+        )
+    if found["alarm"]:
+        said.append(
+            f"ALARM: more has changed than the class mix (evidence {found['evidence']:.3g}, where 1 is none). Look at "
+            "the data, and think of retraining."
+        )
+    else:
+        said.append(f"Nothing says that more than the class mix has changed (evidence {found['evidence']:.3g}).")
+    if found["fallback"]:
+        said.append(f"The correction is held back: {found['fallback_reason']}")
+    if found["unknown_mass"] > 0.01:
+        said.append(f"About {100 * found['unknown_mass']:.0f} % of the rows look like none of the classes.")
+    return said + _places(found)
+
+
+def _places(found: dict[str, Any]) -> list[str]:
+    if not found.get("out") or found["out"] == "-":
+        return []
+    return [f"Written: {found['out']}" + (f", rounds: {found['rounds_file']}" if found["rounds_file"] else "")]
+
+
+def _many(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
