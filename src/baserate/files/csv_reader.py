@@ -21,6 +21,14 @@ class CsvReader:
         self._source = source
         self._separator = "\t" if source.format == "tsv" else ","
         self._file = source.open()
+        try:
+            self._begin(source)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, source: Source) -> None:
+        """Read the header."""
         self._blocks = blocks(self._file, 0, source.shown, quoted=True)
         first = next(self._blocks, None)
         if first is None:
@@ -34,6 +42,10 @@ class CsvReader:
         if not source.is_stream and self._first.data:
             lines = self._first.data.count(b"\n")
             self.n_rows = int(source.path.stat().st_size / len(self._first.data) * lines)
+
+    def close(self) -> None:
+        if not self._source.is_stream:
+            self._file.close()
 
     def _header(self, data: bytes, start: int) -> tuple[list[str], int]:
         """The names of the columns, and where the next line starts."""

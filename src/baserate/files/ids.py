@@ -34,7 +34,7 @@ class Ids:
             raise FileProblemError(
                 self._file, "the id is missing; fill it in, or leave --id out", row=self._n + bad, column=self.column
             )
-        self._parts.append(values.hash(1, 2, 3, 4).to_numpy())
+        self._parts.append(values.hash(1).to_numpy())
         self._n += len(values)
         self._newest = values
         if self._n >= self._next:

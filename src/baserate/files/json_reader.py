@@ -19,6 +19,16 @@ class JsonLinesReader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._file = source.open()
+        self._types: dict[str, Any] | None = None
+        self._kind: type | None = None
+        try:
+            self._begin(source)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, source: Source) -> None:
+        """Read the first line."""
         self._blocks = blocks(self._file, 0, source.shown, quoted=False)
         first = next(self._blocks, None)
         if first is None or not first.data.strip():
@@ -36,8 +46,10 @@ class JsonLinesReader:
         self.n_rows: int | None = None
         if not source.is_stream:
             self.n_rows = int(source.path.stat().st_size / len(first.data) * first.data.count(b"\n"))
-        self._types: dict[str, Any] | None = None
-        self._kind: type | None = None
+
+    def close(self) -> None:
+        if not self._source.is_stream:
+            self._file.close()
 
     def chunks(
         self, numbers: Collection[str], *, of_one_type: str | None = None, row: int = 0, mark: int = 0

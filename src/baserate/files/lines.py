@@ -56,13 +56,21 @@ def _end_of_lines(data: bytes, quoted: bool) -> int:
     """Where the last whole line ends, or 0."""
     cut = data.rfind(b"\n") + 1
     if not quoted or b'"' not in data:
-        return cut
+        return _without_blank_end(data, cut)
     quotes = data.count(b'"', 0, cut)
     while cut and quotes % 2:
         before = data.rfind(b"\n", 0, cut - 1) + 1
         quotes -= data.count(b'"', before, cut)
         cut = before
-    return cut
+    return _without_blank_end(data, cut)
+
+
+def _without_blank_end(data: bytes, cut: int) -> int:
+    """The end of the last line that is not blank: those at the end of a file mean nothing, and this may be it."""
+    end = cut
+    while end and data[end - 1] in b"\r\n":
+        end -= 1
+    return data.find(b"\n", end, cut) + 1 if end else 0
 
 
 def check_text(head: bytes, name: str) -> None:

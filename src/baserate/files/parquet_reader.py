@@ -27,6 +27,9 @@ class ParquetReader:
         if not self.n_rows:
             raise FileProblemError(source.name, "is empty; it has columns, but no rows")
 
+    def close(self) -> None:
+        pass
+
     def chunks(
         self, numbers: Collection[str], *, of_one_type: str | None = None, row: int = 0, mark: int = 0
     ) -> Iterator[Chunk]:

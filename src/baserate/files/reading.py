@@ -36,6 +36,10 @@ class Reader(Protocol):
     columns: list[str]
     n_rows: int | None  # if it is known, or can be guessed
 
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
     def chunks(
         self, numbers: Collection[str], *, of_one_type: str | None = None, row: int = 0, mark: int = 0
     ) -> Iterator[Chunk]:

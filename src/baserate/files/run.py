@@ -58,11 +58,11 @@ def run(job: Job, watch: Watch | None = None) -> Done:
     """
     check_job(job)
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
-    reader = open_reader(job.stream)
-    kept, already = _start(job, reader)
-    if already:
-        return Done(kept, 0, 0, already=True)
-    return _Run(job, reader, kept, watch).run()
+    with contextlib.closing(open_reader(job.stream)) as reader:
+        kept, already = _start(job, reader)
+        if already:
+            return Done(kept, 0, 0, already=True)
+        return _Run(job, reader, kept, watch).run()
 
 
 def _start(job: Job, reader: Reader) -> tuple[Kept, bool]:
@@ -97,9 +97,9 @@ def _fitted(job: Job) -> Kept:
 
 
 def _read(job: Job, holdout: Source) -> tuple[dict[str, Any], Any, Any, str]:
-    reader = open_reader(holdout)
-    classes = find_classes(reader, holdout.shown, job.prefix, job.names)
-    classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
+    with contextlib.closing(open_reader(holdout)) as reader:
+        classes = find_classes(reader, holdout.shown, job.prefix, job.names)
+        classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
     return classes._asdict(), proba, labels, "" if holdout.is_stream else fingerprint(holdout.path)
 
 

@@ -18,6 +18,8 @@ class Value(NamedTuple):
     items: int = STOP
 
 
+_SMALL = [bytes([number]) for number in range(0x80)]
+
 Struct = dict[int, Value]
 """Fields by number."""
 
@@ -40,12 +42,12 @@ class Reader:
         return fields
 
     def _value(self, kind: int) -> Value:
+        if kind in (I16, I32, I64):
+            return Value(kind, _signed(self._varint()))
         if kind in (TRUE, FALSE):
             return Value(kind, None)
         if kind == BYTE:
             return Value(kind, self._byte())
-        if kind in (I16, I32, I64):
-            return Value(kind, _signed(self._varint()))
         if kind == DOUBLE:
             return Value(kind, self._take(8))
         if kind == BINARY:
@@ -62,7 +64,10 @@ class Reader:
         raise ValueError(f"a footer with a value of the unknown type {kind}")
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        if self._at >= len(self._data):
+            raise ValueError("a footer that ends too early")
+        self._at += 1
+        return self._data[self._at - 1]
 
     def _take(self, n: int) -> bytes:
         taken = self._data[self._at : self._at + n]
@@ -72,7 +77,10 @@ class Reader:
         return taken
 
     def _varint(self) -> int:
-        number = shift = 0
+        number, shift = self._byte(), 7
+        if number < 0x80:
+            return number
+        number &= 0x7F
         while True:
             byte = self._byte()
             number |= (byte & 0x7F) << shift
@@ -126,6 +134,8 @@ def _zigzag(number: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
+    if number < 0x80:
+        return _SMALL[number]
     found = bytearray()
     while number >= 0x80:
         found.append(number & 0x7F | 0x80)
