@@ -68,15 +68,12 @@ def run(job: Job, watch: Watch | None = None) -> Done:
 def _start(job: Job, reader: Reader) -> tuple[Kept, bool]:
     """The state to go on from, and whether the file is done already."""
     kept = load_kept(job.state) if job.state is not None and job.state.exists() else None
-    kept = _fitted(job) if kept is None else _continued(job, kept)
+    kept, already = (_fitted(job), False) if kept is None else _continued(job, kept)
     if is_keyed(kept.adapter) != (job.columns.key is not None):
         has = "a tracker per key; name the column with --key" if is_keyed(kept.adapter) else "one tracker for all"
         raise ValueError(f"--state {job.state} holds {has}; or name another state file.")
     _check_columns(job, reader, kept)
-    if kept.file is not None and kept.file["finished"]:
-        settle(kept)
-        return kept, True
-    return kept, False
+    return kept, already
 
 
 def _check_columns(job: Job, reader: Reader, kept: Kept) -> None:
@@ -103,14 +100,14 @@ def _read(job: Job, holdout: Source) -> tuple[dict[str, Any], Any, Any, str]:
     return classes._asdict(), proba, labels, "" if holdout.is_stream else fingerprint(holdout.path)
 
 
-def _continued(job: Job, kept: Kept) -> Kept:
-    """The state for the file at hand: in the midst of it, at its start, or after it."""
+def _continued(job: Job, kept: Kept) -> tuple[Kept, bool]:
+    """The state for the file at hand, at its start or in the midst of it; and whether the file is done already."""
     file = kept.file
     mine = fingerprint(job.stream.path) if not job.stream.is_stream else None
-    same = file is not None and file["fingerprint"] == mine
+    same = file is not None and mine is not None and file["fingerprint"] == mine
     if file is not None and not file["finished"]:
         if same and file["options"] == job.options() and not job.restart and _parts_are_there(file):
-            return kept
+            return kept, False
         if not same and not job.restart:
             raise ValueError(
                 f"--state {job.state} is in the midst of {file['name']} (row {file['row']:,}), which was not finished. "
@@ -121,11 +118,11 @@ def _continued(job: Job, kept: Kept) -> Kept:
     elif file is not None and same:
         settle(kept)
         if file["options"] == job.options() and all(Path(target).exists() for target in _targets(file)):
-            return kept  # nothing to do
+            return kept, True
         kept = kept.before()
     if job.holdout is not None:
         _check_holdout(job, kept, job.holdout)
-    return kept
+    return kept, False
 
 
 def _check_holdout(job: Job, kept: Kept, holdout: Source) -> None:

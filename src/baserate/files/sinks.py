@@ -19,7 +19,11 @@ class Sink(Protocol):
         ...
 
     def mark(self) -> dict[str, Any]:
-        """Bring what was written to the disk; return what a new sink needs to go on from here."""
+        """What a new sink needs to go on from here.
+
+        Nothing is forced to the disk, which would take longer than the work: what a killed process has written is
+        there, and after a power failure the file is too short, which is noticed.
+        """
         ...
 
     def finish(self) -> None:
@@ -67,11 +71,6 @@ class _Sink:
             left = left[self._file.write(left) :]
         self._size += len(data)
 
-    def _sync(self) -> None:
-        self._file.flush()
-        if self._file is not sys.stdout.buffer:
-            os.fsync(self._file.fileno())
-
     def close(self) -> None:
         if self._file is sys.stdout.buffer:
             self._file.flush()
@@ -79,7 +78,8 @@ class _Sink:
             self._file.close()
 
     def finish(self) -> None:
-        self._sync()
+        if self._file is not sys.stdout.buffer:
+            os.fsync(self._file.fileno())
         self.close()
 
 
@@ -108,7 +108,6 @@ class TextSink(_Sink):
             self._size = os.fstat(target.fileno()).st_size
 
     def mark(self) -> dict[str, Any]:
-        self._sync()
         return {"size": self._size}
 
 
@@ -140,7 +139,6 @@ class ParquetSink(_Sink):
         self._frame = part.frame
 
     def mark(self) -> dict[str, Any]:
-        self._sync()
         return {
             "size": self._size,
             "rows": self._n_rows,

@@ -1,0 +1,407 @@
+"""What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from streams import CLASSES, frame, holdout, write
+from typer.testing import CliRunner
+
+import baserate
+from baserate import state
+from baserate.cli import app
+from baserate.files import run as running
+from baserate.files import sinks
+
+P = [f"p_{name}" for name in CLASSES]
+N = 9000
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing cleans up after it."""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(holdout(), tmp_path / "holdout.csv")
+
+
+def adapt(*arguments, data=None):
+    return CliRunner().invoke(app, ["adapt", *map(str, arguments)], input=data)
+
+
+def done(*arguments, data=None):
+    result = adapt(*arguments, data=data)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result
+
+
+def files():
+    return sorted(path.name for path in Path().iterdir())
+
+
+class Killer:
+    """Counts what happens to files, and kills at one of these moments."""
+
+    def __init__(self, monkeypatch, moment=None):
+        self.count, self._moment = 0, moment
+        for owner, name in [
+            (sinks.TextSink, "append"),
+            (sinks.ParquetSink, "append"),
+            (sinks.ParquetSink, "finish"),
+            (running.Kept, "save"),
+            (Path, "replace"),
+        ]:
+            monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
+        for name in ("_remove", "_take_back"):
+            monkeypatch.setattr(running._Run, name, lambda self: None)
+
+    def _watched(self, function):
+        def watched(*arguments):
+            self._moment_passes()
+            found = function(*arguments)
+            self._moment_passes()
+            return found
+
+        return watched
+
+    def _moment_passes(self):
+        self.count += 1
+        if self.count == self._moment:
+            raise Killed
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_killed_run_goes_on_and_its_output_is_the_same_byte_for_byte(form, keyed, tmp_path, monkeypatch):
+    table, y = frame(N, shop=(["north", "south", "west"] * N)[:N])
+    labels = [CLASSES[c] if i % 7 == 0 else None for i, c in enumerate(y)]
+    write(table.with_columns(truth=pl.Series(labels)), tmp_path / f"s.{form}")
+    words = [f"s.{form}", "--holdout", "holdout.csv", "--rounds", "50", "--labels", "truth", "--id", "id"]
+    words += ["--key", "shop"] if keyed else []
+    done(*words, "-o", f"whole.{form}")
+    with monkeypatch.context() as patch:
+        killer = Killer(patch)
+        done(*words, "-o", f"o.{form}", "--state", "kept")
+    assert killer.count > 100
+    whole = Path(f"whole.{form}").read_bytes(), Path("whole.rounds.csv").read_bytes()
+    assert (Path(f"o.{form}").read_bytes(), Path("o.rounds.csv").read_bytes()) == whole
+    kept = state.load("kept")
+    last = range(killer.count - 7, killer.count + 1)  # where the run ends, every moment counts
+    some = np.random.default_rng([keyed, len(form)]).integers(1, killer.count, 5)
+    for moment in sorted({1, *some.tolist(), *last}):
+        for name in ("kept", f"o.{form}", "o.rounds.csv"):
+            Path(name).unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            Killer(patch, moment)
+            with pytest.raises(Killed):
+                adapt(*words, "-o", f"o.{form}", "--state", "kept")
+        done(*words, "-o", f"o.{form}", "--state", "kept")
+        assert (Path(f"o.{form}").read_bytes(), Path("o.rounds.csv").read_bytes()) == whole, moment
+        again = state.load("kept")
+        assert state.dumps(again.adapter) == state.dumps(kept.adapter)
+        assert (again.rows, again.files, again.adapted_right) == (N, 1, kept.adapted_right)
+        assert not [name for name in files() if name.startswith(".")]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypatch):
+    n = 20_000
+    write(frame(n)[0], tmp_path / f"s.{form}")
+    words = [f"s.{form}", "-o", f"o.{form}", "--holdout", "holdout.csv", "--rounds", "100", "--state", "kept"]
+    with monkeypatch.context() as patch:
+        rows = 0
+
+        def step(self, batch, real=running.Stepper.step):
+            nonlocal rows
+            rows += len(batch.proba)
+            if rows > 0.9 * n:
+                raise Killed
+            return real(self, batch)
+
+        patch.setattr(running.Stepper, "step", step)
+        with pytest.raises(Killed):
+            adapt(*words)
+    found = json.loads(done(*words, "--json").stdout)
+    assert n - found["resumed_at_row"] <= 0.15 * n
+    assert found["rows"] == n
+
+
+def test_killed_by_a_signal_at_random_moments(tmp_path):
+    write(frame(100_000, seed=3)[0], tmp_path / "s.parquet")
+    words = [sys.executable, "-m", "baserate", "adapt", "s.parquet", "--holdout", "holdout.csv"]
+    words += ["--rounds", "100"]
+    subprocess.run([*words, "-o", "whole.parquet"], check=True, capture_output=True)
+    rng = np.random.default_rng(8)
+    kills = 0
+    for _ in range(3):
+        with subprocess.Popen([*words, "-o", "o.parquet", "--state", "kept"], stdout=subprocess.DEVNULL) as process:
+            before = Path("kept").stat().st_mtime_ns if Path("kept").exists() else 0
+            while process.poll() is None and (not Path("kept").exists() or Path("kept").stat().st_mtime_ns == before):
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+        kills += process.returncode == -signal.SIGKILL
+    assert kills
+    subprocess.run([*words, "-o", "o.parquet", "--state", "kept"], check=True, capture_output=True)
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+    assert Path("o.rounds.csv").read_bytes() == Path("whole.rounds.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
+    write(frame(100_000)[0], tmp_path / "s.csv")
+    there = {"holdout.csv", "s.csv"}
+    words = [sys.executable, "-m", "baserate", "adapt", "s.csv", "-o", "o.csv", "--holdout", "holdout.csv"]
+    words += ["--rounds", "100", "--state", "kept"] if kept else ["--rounds", "100"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        # With a state, wait until something is in it.
+        while not (Path("kept").exists() if kept else any(name.endswith(".part") for name in files())):
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(number)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert said.endswith("baserate: stopped.\n")
+    assert "o.csv" not in files()
+    if kept:
+        assert "the same command goes on" in said
+        result = subprocess.run([*words, "--json"], check=True, capture_output=True)
+        assert json.loads(result.stdout)["resumed_at_row"] > 0
+        assert set(files()) == there | {"o.csv", "o.rounds.csv", "kept"}
+    else:
+        assert "nothing was written" in said
+        assert set(files()) == there
+
+
+def test_a_new_file_continues_the_stream(tmp_path):
+    table, _ = frame(900)
+    write(table, tmp_path / "all.csv")
+    done("all.csv", "-o", "all.out.csv", "--holdout", "holdout.csv", "--rounds", "100")
+    for i in range(3):
+        write(table.slice(300 * i, 300), tmp_path / f"s{i}.csv")
+        more = ["--holdout", "holdout.csv"] if i != 1 else []  # which the state has
+        done(f"s{i}.csv", "-o", f"o{i}.csv", "--rounds", "100", "--state", "kept", *more)
+    parts = pl.concat([pl.read_csv(f"o{i}.csv") for i in range(3)])
+    assert_frame_equal(parts, pl.read_csv("all.out.csv"))
+    rounds = pl.concat([pl.read_csv(f"o{i}.rounds.csv") for i in range(3)]).drop("first_row")
+    assert_frame_equal(rounds, pl.read_csv("all.out.rounds.csv").drop("first_row"))
+    found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+    assert (found["files"], found["rows"], found["rounds"]) == (3, 900, 9)
+
+
+def test_standard_input_only_continues(tmp_path):
+    table, _ = frame(400)
+    text = table.slice(0, 200).write_csv()
+    words = ["-", "-o", "-", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    first = done(*words, data=text)
+    second = done(*words, data=table.slice(200).write_csv())
+    assert state.load("kept").rows == 400
+    write(table, tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv", "--rounds", "50", "--holdout", "holdout.csv")
+    whole = Path("o.csv").read_text().splitlines()
+    assert first.stdout.splitlines() + second.stdout.splitlines()[1:] == whole
+    done(*words, data=text)  # the same bytes are a new stretch of the stream
+    assert state.load("kept").rows == 600
+
+
+def test_a_file_that_is_done_is_not_counted_twice(tmp_path):
+    table, _ = frame(300)
+    write(table, tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    done(*words)
+    kept, out = Path("kept").read_bytes(), Path("o.csv").read_bytes()
+    result = done(*words)
+    assert "nothing was done" in result.stdout
+    assert Path("kept").read_bytes() == kept
+    Path("o.csv").unlink()
+    Path("s.csv").rename("moved.csv")  # known again by what is in it
+    result = done("moved.csv", *words[1:])
+    assert "nothing was done" not in result.stdout
+    assert Path("o.csv").read_bytes() == out
+    assert state.load("kept").rows == 300
+
+
+def killed_in_the_midst(words, monkeypatch, moment=60):
+    with monkeypatch.context() as patch:
+        Killer(patch, moment)
+        with pytest.raises(Killed):
+            adapt(*words)
+    assert not state.load("kept").file["finished"]
+
+
+def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
+    for i in range(2):
+        write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
+    words = [["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv", f"s{i}.csv", "-o", f"o{i}.csv"] for i in (0, 1)]
+    killed_in_the_midst(words[0], monkeypatch)
+    result = adapt(*words[1])
+    assert result.exit_code == 2
+    assert "in the midst of s0.csv" in result.stderr
+    assert "--restart" in result.stderr
+    shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
+    assert "In the midst of s0.csv" in " ".join(shown.split())
+    done(*words[1], "--restart")
+    assert state.load("kept").rows == N
+    assert files() == ["holdout.csv", "kept", "o1.csv", "o1.rounds.csv", "s0.csv", "s1.csv"]
+
+
+@pytest.mark.parametrize("change", ["options", "parts"])
+def test_what_cannot_be_resumed_is_done_again_from_its_start(change, tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds"]
+    killed_in_the_midst([*words, "50"], monkeypatch)
+    n = "100" if change == "options" else "50"
+    if change == "parts":
+        next(Path().glob(".o.csv.*.part")).unlink()
+    done(*words, n)
+    assert state.load("kept").rows == N
+    done("s.csv", "-o", "fresh.csv", "--holdout", "holdout.csv", "--rounds", n)
+    assert Path("o.csv").read_bytes() == Path("fresh.csv").read_bytes()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_file_that_cannot_be_used_is_taken_back(earlier, resumed, tmp_path, monkeypatch):
+    words = ["-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    if earlier:
+        write(frame(500, seed=9)[0], tmp_path / "first.csv")
+        done("first.csv", *words)
+        Path("o.csv").unlink()
+    kept = Path("kept").read_bytes() if earlier else None
+    there = files()
+    table, _ = frame(N)
+    broken = pl.when(pl.col("id") == N - 5).then(2.0).otherwise("p_eel").alias("p_eel")
+    write(table.with_columns(broken), tmp_path / "s.csv")
+    if resumed:
+        killed_in_the_midst(["s.csv", *words], monkeypatch)
+    result = adapt("s.csv", *words)
+    assert result.exit_code == 2
+    assert f"s.csv, row {N - 4:,}" in result.stderr
+    assert files() == sorted([*there, "s.csv"])
+    if earlier:
+        found = state.load("kept")
+        assert state.dumps(found.adapter) == state.dumps(state.loads(kept).adapter)
+        assert (found.rows, found.files) == (500, 1)
+    write(table, tmp_path / "s.csv")
+    done("s.csv", *words)
+    assert state.load("kept").rows == N + 500 * earlier
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    appended = 0
+
+    def full(self, table, real=sinks.TextSink.append):
+        nonlocal appended
+        appended += 1
+        if appended == 40:
+            raise OSError(28, "No space left on device")
+        real(self, table)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sinks.TextSink, "append", full)
+        result = adapt(*words)
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "the same command goes on" in result.stderr
+    assert "o.csv" not in files()
+    assert json.loads(done(*words, "--json").stdout)["resumed_at_row"] > 0
+    done("s.csv", "-o", "whole.csv", "--holdout", "holdout.csv", "--rounds", "50")
+    assert Path("o.csv").read_bytes() == Path("whole.csv").read_bytes()
+
+
+def test_another_holdout_is_taken_over_only_if_asked_for(tmp_path):
+    for i in range(2):
+        write(frame(300, seed=i)[0], tmp_path / f"s{i}.csv")
+    write(holdout(seed=5), tmp_path / "new.csv")
+    words = ["--rounds", "50", "--state", "kept"]
+    done("s0.csv", "-o", "o0.csv", "--holdout", "holdout.csv", *words)
+    result = adapt("s1.csv", "-o", "o1.csv", "--holdout", "new.csv", *words)
+    assert result.exit_code == 2
+    assert "--refit" in result.stderr
+    prior = state.load("kept").adapter.prior_
+    done("s1.csv", "-o", "o1.csv", "--holdout", "new.csv", "--refit", *words)
+    first = pl.read_csv("o1.rounds.csv").select(f"prior_{name}" for name in CLASSES).row(0)
+    np.testing.assert_allclose(first, prior, atol=1e-9)
+    assert json.loads(done("s1.csv", "-o", "o1.csv", *words, "--json").stdout)["nothing_to_do"]
+
+
+def test_a_state_has_keys_or_none(tmp_path):
+    table, _ = frame(300, shop=["north"] * 300)
+    write(table, tmp_path / "s.csv")
+    write(table.slice(0, 100), tmp_path / "t.csv")
+    done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop")
+    result = adapt("t.csv", "-o", "p.csv", "--state", "kept")
+    assert result.exit_code == 2
+    assert "--key" in result.stderr
+    write(table.slice(0, 100).with_columns(shop=pl.lit(3)), tmp_path / "t.parquet")
+    result = adapt("t.parquet", "-o", "p.csv", "--state", "kept", "--key", "shop")
+    assert result.exit_code == 2
+    assert "text" in result.stderr
+    assert "p.csv" not in files()
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04"])
+def test_a_file_that_is_no_state(content, tmp_path):
+    write(frame(50)[0], tmp_path / "s.csv")
+    Path("kept").write_bytes(content)
+    for words in (["adapt", "s.csv", "-o", "o.csv", "--state", "kept"], ["inspect", "kept"]):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 2
+        assert "kept is not a baserate state file" in " ".join(result.stderr.split())
+    assert Path("kept").read_bytes() == content
+
+
+class TestInspect:
+    def test_it_says_what_adapt_said(self, tmp_path):
+        write(frame(300)[0], tmp_path / "s.csv")
+        told = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50")
+        shown = CliRunner().invoke(app, ["inspect", "kept"])
+        assert shown.exit_code == 0
+        assert told.stdout.splitlines()[:5] == shown.stdout.splitlines()[:5]
+        assert "300 rows in 6 rounds." in shown.stdout
+        assert "Last file: s.csv, finished." in shown.stdout
+
+    def test_keys_that_moved_furthest_come_first(self, tmp_path):
+        near, far = frame(300, mix=(0.3, 0.3, 0.4), seed=4)[0], frame(300, mix=(0.02, 0.02, 0.96), seed=5)[0]
+        table = pl.concat([near.with_columns(shop=pl.lit("near")), far.with_columns(shop=pl.lit("far"))]).sort("id")
+        write(table.drop("id"), tmp_path / "s.csv")
+        done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop", "--rounds", "100")
+        found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+        assert [entry["key"] for entry in found["key_priors"]] == ["far", "near"]
+        assert found["key_priors"][0]["prior"]["eel"] > 0.8
+        assert found["keys"] == 2
+        assert "key far" in CliRunner().invoke(app, ["inspect", "kept", "--keys", "1"]).stdout
+        assert "key near" not in CliRunner().invoke(app, ["inspect", "kept", "--keys", "1"]).stdout
+
+    @pytest.mark.parametrize("banked", [False, True])
+    def test_an_adapter_saved_by_itself(self, banked):
+        table, y = frame(200, mix=(1 / 3, 1 / 3, 1 / 3))
+        adapter = baserate.RegressAndReweight().fit(table.select(P).to_numpy(), y)
+        baserate.save(baserate.Bank(adapter) if banked else adapter, "alone")
+        found = json.loads(CliRunner().invoke(app, ["inspect", "alone", "--json"]).stdout)
+        assert found["classes"] == ["0", "1", "2"]
+        assert found["holds"] == ("Bank" if banked else "RegressAndReweight")
+
+    def test_other_parts_are_named(self):
+        baserate.save(baserate.trackers.FollowTheHistory(2), "tracker")
+        result = CliRunner().invoke(app, ["inspect", "tracker"])
+        assert result.exit_code == 2
+        assert "FollowTheHistory" in result.stderr
+
+    def test_no_file(self):
+        result = CliRunner().invoke(app, ["inspect", "none"])
+        assert result.exit_code == 2
+        assert "none" in result.stderr
+
+
