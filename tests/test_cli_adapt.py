@@ -236,7 +236,9 @@ def test_only_and_wide(tmp_path):
 
 def test_standard_input_and_output():
     table, _ = frame(120)
-    whole = command("adapt", "-", "--holdout", "holdout.csv", "-o", "-", "--rounds", 50, data=table.write_csv().encode())
+    whole = command(
+        "adapt", "-", "--holdout", "holdout.csv", "-o", "-", "--rounds", 50, data=table.write_csv().encode()
+    )
     assert whole.returncode == 0, whole.stderr
     found = pl.read_csv(whole.stdout)
     np.testing.assert_allclose(found.select(f"adapted_{p}" for p in P).to_numpy(), by_hand(table, 50)[0], rtol=1e-12)
@@ -357,5 +359,3 @@ def test_an_output_that_is_there_is_kept_until_the_new_one_is_whole(tmp_path):
 def test_help_does_not_wait_for_polars():
     code = "import sys; sys.argv = ['baserate', 'adapt', '--help']\nfrom baserate.cli import main\ntry: main()\nfinally: assert not {'polars', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-

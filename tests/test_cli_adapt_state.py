@@ -241,7 +241,10 @@ def killed_in_the_midst(words, monkeypatch, moment=60):
 def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     for i in range(2):
         write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
-    words = [["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv", f"s{i}.csv", "-o", f"o{i}.csv"] for i in (0, 1)]
+    words = [
+        ["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv", f"s{i}.csv", "-o", f"o{i}.csv"]
+        for i in (0, 1)
+    ]
     killed_in_the_midst(words[0], monkeypatch)
     result = adapt(*words[1])
     assert result.exit_code == 2
@@ -403,5 +406,3 @@ class TestInspect:
         result = CliRunner().invoke(app, ["inspect", "none"])
         assert result.exit_code == 2
         assert "none" in result.stderr
-
-

@@ -38,14 +38,16 @@ class Part(NamedTuple):
     frame: bytes  # the rest of the footer
 
 
-def read_footer(path: Path) -> Struct:
-    """The footer of a file; ValueError if it has none."""
+def read_footer(path: Path, longest: int) -> Struct | None:
+    """The footer of a file; None if it is longer than `longest`. ValueError if there is none."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(max(size - 8, 0))
         length = length_of_footer(file.read(8))
         if not 0 < length <= size - 12:
             raise ValueError("it has no footer")
+        if length > longest:
+            return None
         file.seek(size - 8 - length)
         return Reader(file.read(length)).struct()
 

@@ -8,6 +8,8 @@ from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Chunk, check_columns
 from baserate.files.source import Source
 
+_LONG_FOOTER = 1 << 20
+
 
 class ParquetReader:
     """Reads a Parquet file; a row group at a time where it is not too large."""
@@ -16,16 +18,26 @@ class ParquetReader:
         self._source = source
         pl = polars()
         try:
-            self._groups = group_rows(read_footer(source.path))
             self._types = dict(pl.read_parquet_schema(source.path))
+            self.columns = check_columns(list(self._types), source.name)
+            self._groups = self._read_groups()
+        except FileProblemError:
+            raise
         except Exception as error:  # a damaged file can trip any part of the reader
             raise FileProblemError(
                 source.name, f"is not a Parquet file, or is truncated or damaged ({str(error).splitlines()[0]})"
             ) from error
-        self.columns = check_columns(list(self._types), source.name)
         self.n_rows: int | None = sum(self._groups)
         if not self.n_rows:
             raise FileProblemError(source.name, "is empty; it has columns, but no rows")
+
+    def _read_groups(self) -> list[int]:
+        """Rows of each row group: it is quicker to read them whole. A long footer is not worth the look."""
+        footer = read_footer(self._source.path, _LONG_FOOTER)
+        if footer is not None:
+            return group_rows(footer)
+        pl = polars()
+        return [pl.scan_parquet(self._source.path, glob=False).select(pl.len()).collect().item()]
 
     def close(self) -> None:
         pass
