@@ -1,13 +1,14 @@
 """Parquet files that grow: row groups are appended as they come, and the footer is written at the end.
 
-Each piece is encoded by polars as a file of its own; its bytes are taken over as they are, and the offsets in its
-footer are moved to where they come to stand. So a run that is killed has lost nothing that it had appended, and the
-file does not depend on where it was killed.
+Each piece is written by polars as a file of its own, at the end of what is there; then its footer is cut off, and the
+offsets in it are moved to where the piece stands. So a run that is killed has lost nothing that it had appended, and
+the file does not depend on where it was killed.
 """
 
 import io
+import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from baserate.files.thrift import (
     I64,
@@ -30,12 +31,11 @@ _BLOOM = (14, 15)
 
 
 class Part(NamedTuple):
-    """A piece in the form it is appended in: the data, and the row groups of its footer, one after the other."""
+    """What the footer of a piece says: its row groups, how many rows they have, and the rest."""
 
-    data: memoryview
     groups: list[bytes]
     n_rows: int
-    frame: bytes  # the rest of the footer
+    frame: bytes
 
 
 def read_footer(path: Path, longest: int) -> Struct | None:
@@ -57,39 +57,41 @@ def group_rows(footer: Struct) -> list[int]:
     return [group.value[_GROUP_ROWS].value for group in footer[_ROW_GROUPS].value]
 
 
-def moved(file: memoryview, place: int, n_groups: int) -> Part:
-    """A whole Parquet file as a part of another.
+def take_footer(file: IO[bytes], place: int, n_groups: int) -> Part:
+    """Cut the footer off a file that ends with a whole Parquet file.
 
     Parameters
     ----------
-    file : memoryview
-        The file.
+    file : binary file
+        Is left at its end.
     place : int
-        Where in the other file its data will stand.
+        Where in it the Parquet file begins.
     n_groups : int
-        How many row groups stand there before it.
+        How many row groups stand before it.
     """
-    length = length_of_footer(bytes(file[-8:]))
-    footer = Reader(bytes(file[-8 - length : -8])).struct()
-    shift = place - len(MAGIC)
+    size = file.seek(-8, os.SEEK_END) + 8
+    length = length_of_footer(file.read(8))
+    file.seek(size - 8 - length)
+    footer = Reader(file.read(length)).struct()
+    file.truncate(file.seek(size - 8 - length))
     groups = []
     for i, group in enumerate(footer[_ROW_GROUPS].value):
         fields: Struct = group.value
         for column in fields[_COLUMNS].value:
-            _move(column.value, (_CHUNK_OFFSET,), shift)
-            _move(column.value[_CHUNK_META].value, _META_OFFSETS, shift)
+            _move(column.value, (_CHUNK_OFFSET,), place)
+            _move(column.value[_CHUNK_META].value, _META_OFFSETS, place)
             # Optional pages beside the data, which hold offsets themselves.
             for number in _INDEXES:
                 column.value.pop(number, None)
             for number in _BLOOM:
                 column.value[_CHUNK_META].value.pop(number, None)
-        _move(fields, (_GROUP_OFFSET,), shift)
+        _move(fields, (_GROUP_OFFSET,), place)
         if _ORDINAL in fields:
             fields[_ORDINAL] = Value(fields[_ORDINAL].kind, min(n_groups + i, 2**15 - 1))
         groups.append(write_struct(fields))
     n_rows = footer[_N_ROWS].value
     frame = {number: value for number, value in footer.items() if number not in (_N_ROWS, _ROW_GROUPS)}
-    return Part(file[len(MAGIC) : len(file) - 8 - length], groups, n_rows, write_struct(frame))
+    return Part(groups, n_rows, write_struct(frame))
 
 
 def footer_of(frame: bytes, groups: list[bytes], n_rows: int) -> bytes:

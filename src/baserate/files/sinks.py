@@ -8,7 +8,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from baserate.files.parquet_parts import MAGIC, footer_of, moved
+from baserate.files.parquet_parts import footer_of, take_footer
 
 
 class Sink(Protocol):
@@ -51,7 +51,7 @@ def open_sink(path: Path | None, format: str, mark: dict[str, Any] | None = None
     if path is None:
         file = sys.stdout.buffer
     elif mark is None:
-        file = path.open("wb", buffering=0)
+        file = path.open("w+b", buffering=0)
     else:
         file = path.open("r+b", buffering=0)
         file.truncate(mark["size"])
@@ -119,21 +119,18 @@ class ParquetSink(_Sink):
         self._groups: list[bytes] = []
         self._n_rows = 0
         self._frame = b""
-        if mark is None:
-            self._write(MAGIC)
-        else:
+        if mark is not None:
             self._n_rows, self._frame = mark["rows"], mark["frame"].tobytes()
             ends = mark["ends"].tolist()
             groups = mark["groups"].tobytes()
             self._groups = [groups[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def append(self, frame: Any) -> None:
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, row_group_size=max(len(frame), 1))
-        part = moved(buffer.getbuffer(), self._size, len(self._groups))
+        frame.write_parquet(self._file, compression="zstd", compression_level=1, row_group_size=max(len(frame), 1))
+        part = take_footer(self._file, self._size, len(self._groups))
+        self._size = self._file.tell()
         if self._frame and part.frame != self._frame:
             raise ValueError("the columns have changed their types since the file was begun.")
-        self._write(part.data)
         self._groups += part.groups
         self._n_rows += part.n_rows
         self._frame = part.frame

@@ -1,0 +1,147 @@
+"""`baserate adapt` against polars, which reads and writes the same file and does nothing else.
+
+python perf/files.py                    a million rows, a table
+python perf/files.py --rows 10000000    ten million rows, as the docs state it: a quarter of an hour, 8 GB of disk
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from measurements import Row
+from timing import fastest
+
+K = 10
+BOUND = 3.0
+MEMORY = 1e9
+
+_POLARS = """
+import sys, time
+import polars
+source, target = sys.argv[1:]
+form = source.rpartition(".")[2]
+start = time.perf_counter()
+table = getattr(polars, f"read_{form}")(source)
+getattr(table, f"write_{form}")(target)
+print(time.perf_counter() - start)
+"""
+_ADAPT = """
+import sys, time
+start = time.perf_counter()
+from baserate.cli import main
+try:
+    main(["adapt", *sys.argv[1:], "--json"])
+except SystemExit as end:
+    assert not end.code
+print(time.perf_counter() - start, file=sys.stderr)
+"""
+
+
+def write_stream(folder, n_rows, seed=0):
+    """A file of a model's probabilities in each format, and a holdout; the class mix drifts."""
+    import polars
+
+    rng = np.random.default_rng(seed)
+    chunk = 500_000
+    tables = []
+    for start in range(0, n_rows, chunk):
+        mix = rng.dirichlet(np.full(K, 2.0))
+        tables.append(_table(rng, min(chunk, n_rows - start), mix)[0])
+    table = polars.concat(tables).with_row_index("id")
+    for form in ("parquet", "csv"):
+        getattr(table, f"write_{form}")(folder / f"stream.{form}")
+    held, y = _table(rng, 5_000, np.full(K, 1 / K))
+    held.with_columns(label=y).write_parquet(folder / "holdout.parquet")
+
+
+def _table(rng, n, mix):
+    """Honest probabilities at a balanced mix, of samples of another."""
+    import polars
+
+    y = rng.choice(K, n, p=mix)
+    logits = rng.normal(size=(n, K))
+    logits[np.arange(n), y] += 2.0
+    proba = np.exp(2.0 * logits)
+    proba /= proba.sum(axis=1, keepdims=True)
+    return polars.DataFrame(proba, schema=[f"p_{c}" for c in range(K)]), y
+
+
+def child(code, *arguments, stream="stdout"):
+    """Run code in a process of its own; the seconds that it prints last."""
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True, text=True)
+    return float(getattr(done, stream).split()[-1])
+
+
+def adapting(n_rows=1_000_000, repeats=3, formats=("parquet", "csv")):
+    """Rows of the table: the whole command, start-up and fit included."""
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_stream(folder, n_rows)
+        for form in formats:
+            source, target = folder / f"stream.{form}", folder / f"out.{form}"
+            words = [source, "--holdout", folder / "holdout.parquet", "-o", target]
+            state = folder / "state"
+
+            def kept(words=words, state=state):
+                state.unlink(missing_ok=True)
+                return child(_ADAPT, *words, "--state", state, stream="stderr")
+
+            alone, bare, saved = fastest(
+                lambda source=source, target=target: child(_POLARS, source, target),
+                lambda words=words: child(_ADAPT, *words, stream="stderr"),
+                kept,
+                repeats=repeats,
+            )
+            against = f"polars reads and writes the {form} file"
+            what = f"baserate adapt, {n_rows:,} rows x {K} classes"
+            bound = BOUND if n_rows >= 10_000_000 else None
+            note = "start-up and fitting on 5,000 rows are included; below ten million rows they weigh more"
+            rows.append(Row(f"{what}, {form}", against, bare, alone, "cheap", bound, note))
+            rows.append(Row(f"{what}, {form}, --state", against, saved, alone, "cheap", bound, note))
+    return rows
+
+
+def peak_memory(n_rows, form):
+    """The largest resident size of the command, in bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_stream(folder, n_rows)
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import files; files._peak()"
+        words = [folder / f"stream.{form}", "--holdout", folder / "holdout.parquet", "-o", folder / f"out.{form}"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, words)], check=True, capture_output=True, text=True
+        )
+        return float(done.stdout.split()[-1])
+
+
+def _peak():
+    subprocess.run([sys.executable, "-c", _ADAPT, *sys.argv[1:]], check=True, capture_output=True)
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    missed = False
+    for row in adapting(options.rows, options.repeats):
+        print(
+            f"{row.what}: {row.subject_seconds:.2f} s, {row.against}: {row.baseline_seconds:.2f} s, "
+            f"ratio {row.ratio:.2f}" + (f", at most {row.bound:g}" if row.bound else "")
+        )
+        missed |= row.passed is False
+    for form in ("parquet", "csv"):
+        memory = peak_memory(options.rows, form)
+        print(f"peak memory, {form}: {memory / 1e6:,.0f} MB, at most {MEMORY / 1e6:,.0f}")
+        missed |= memory > MEMORY
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
