@@ -72,7 +72,9 @@ def _table(rng, n, mix):
 
 def child(code, *arguments, stream="stdout"):
     """Run code in a process of its own; the seconds that it prints last."""
-    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True, text=True
+    )
     return float(getattr(done, stream).split()[-1])
 
 

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -328,7 +329,6 @@ def test_without_polars_it_says_what_to_install(monkeypatch, tmp_path):
     assert 'pip install "baserate[files]"' in result.stderr
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     write(frame(20)[0], tmp_path / "s.csv")
     real = os.fsync
@@ -357,5 +357,38 @@ def test_an_output_that_is_there_is_kept_until_the_new_one_is_whole(tmp_path):
 
 
 def test_help_does_not_wait_for_polars():
-    code = "import sys; sys.argv = ['baserate', 'adapt', '--help']\nfrom baserate.cli import main\ntry: main()\nfinally: assert not {'polars', 'numpy'} & set(sys.modules)"
+    code = """import sys
+sys.argv = ['baserate', 'adapt', '--help']
+from baserate.cli import main
+try: main()
+finally: assert not {'polars', 'numpy'} & set(sys.modules)"""
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("options", [[], ["--key", "shop"]])
+def test_the_report_shows_what_was_tracked(options, tmp_path):
+    table, _ = frame(2500, shop=["north", "south"] * 1250)
+    write(table, tmp_path / "s.csv")
+    result = done("s.csv", "-o", "o.csv", "--rounds", "100", "--report", "r.html", *options)
+    assert result.stdout.splitlines()[-1] == f"Report: {tmp_path / 'r.html'}"
+    page = (tmp_path / "r.html").read_text()
+    last = pl.read_csv("o.rounds.csv")["prior_eel"][-1]
+    assert re.search(r"the share of eel over 25 rounds, [\d.]+% in the holdout", page)
+    if not options:
+        assert f"{last:.1%} in the last" in page
+        assert "The correction was held back in 0% of the rounds." in page
+    # Eels have moved furthest, and come first.
+    assert page.index("Share of eel") < page.index("Share of cat")
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_report_needs_its_table_and_matplotlib(tmp_path, monkeypatch):
+    write(frame(50)[0], tmp_path / "s.csv")
+    result = adapt("s.csv", "-o", "-", "--report", "r.html")
+    assert result.exit_code == 2
+    assert "--rounds-file" in result.stderr
+    result = adapt("s.csv", "-o", "o.csv", "--report", "missing/r.html")
+    assert result.exit_code == 2
+    assert "no folder missing" in result.stderr
+    done("s.csv", "-o", "-", "--report", "r.html", "--rounds-file", "rounds.csv")
+    assert (tmp_path / "r.html").exists()

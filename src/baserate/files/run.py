@@ -26,7 +26,7 @@ from baserate.validation import check_real
 
 PIECES = 32
 """How often a long file is saved: what a killed run has to do again is less than one part in so many."""
-_LARGEST, _SMALLEST = 1 << 16, 256  # rows of a piece
+_LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
 _SECONDS = 30.0  # between saves, at the most
 
 
