@@ -209,11 +209,11 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
 
 
 def _report(path: Path, done: "Done", job: "Job", as_json: bool) -> None:
-    from baserate.bench import adapt_report
+    from baserate.bench.adapt_report import write
 
     assert job.rounds_file is not None
     try:
-        adapt_report.write(path, done.kept, job.rounds_file, job.level)
+        write(path, done.kept, job.rounds_file, job.level)
     except OSError as error:
         fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
     typer.echo(f"Report: {path.resolve()}", err=as_json or job.out.is_stream)
