@@ -5,7 +5,7 @@ import io
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from baserate.files.library import polars
+from baserate.files.library import no_panic, polars
 from baserate.files.lines import Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import CELLS, Chunk, check_columns
@@ -92,7 +92,10 @@ class CsvReader:
         pl = polars()
         schema = {name: pl.Float64 if name in numbers else pl.String for name in self.columns}
         try:
-            return pl.read_csv(data, has_header=False, schema=schema, separator=self._separator, raise_if_empty=False)
+            with no_panic():
+                return pl.read_csv(
+                    data, has_header=False, schema=schema, separator=self._separator, raise_if_empty=False
+                )
         except Exception as error:
             self._diagnose(data, numbers, row, error)
 

@@ -1,10 +1,11 @@
 """JSON lines: one object a line, all with the same fields."""
 
+import io
 import json
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from baserate.files.library import polars
+from baserate.files.library import no_panic, polars
 from baserate.files.lines import Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import Chunk, check_columns
@@ -73,7 +74,8 @@ class JsonLinesReader:
     def _learn_types(self, data: bytes, numbers: Collection[str], row: int) -> Any:
         pl = polars()
         try:
-            frame = pl.read_ndjson(data, infer_schema_length=None)
+            with no_panic():
+                frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         except Exception as error:
             self._diagnose(data, numbers, row, error)
         if self._types is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from baserate.files.library import polars
+from baserate.files.library import no_panic, polars
 from baserate.files.parquet_parts import group_rows, read_footer
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Chunk, check_columns
@@ -18,7 +18,8 @@ class ParquetReader:
         self._source = source
         pl = polars()
         try:
-            self._types = dict(pl.read_parquet_schema(source.path))
+            with no_panic():
+                self._types = dict(pl.read_parquet_schema(source.path))
             self.columns = check_columns(list(self._types), source.name)
             self._groups = self._read_groups()
         except FileProblemError:
@@ -60,7 +61,12 @@ class ParquetReader:
             end = begin + n
             for start in range(max(begin, row), end, most):
                 try:
-                    part = pl.scan_parquet(self._source.path, glob=False).slice(start, min(most, end - start)).collect()
+                    with no_panic():
+                        part = (
+                            pl.scan_parquet(self._source.path, glob=False)
+                            .slice(start, min(most, end - start))
+                            .collect()
+                        )
                 except Exception as error:
                     raise FileProblemError(
                         self._source.name, f"cannot be read; it is damaged ({str(error).splitlines()[0]})", row=start
