@@ -235,6 +235,17 @@ def test_only_and_wide(tmp_path):
     )
 
 
+def test_rounds_grow_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("baserate.files.rounds.LARGEST", 130)
+    write(frame(14_000)[0], tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv")
+    rows = pl.read_csv("o.rounds.csv")["rows"].to_list()
+    assert rows[:101] == [100] * 101
+    assert rows[101:103] == [101, 102]
+    assert rows[-2] == 130
+    assert sum(rows) == 14_000
+
+
 def test_standard_input_and_output():
     table, _ = frame(120)
     whole = command(

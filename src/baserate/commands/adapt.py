@@ -30,8 +30,12 @@ def adapt(
         str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
     ] = None,
     rounds: Annotated[
-        str, typer.Option(metavar="N|TIME", help="Rows in a round, or its length, such as 15min, 1h or 7d.")
-    ] = "1000",
+        str,
+        typer.Option(
+            metavar="N|TIME|auto",
+            help="Rows in a round, or its length, such as 15min, 1h or 7d; auto: 100 rows, and more in a large file.",
+        ),
+    ] = "auto",
     time: Annotated[str | None, typer.Option(metavar="COL", help="The column of time stamps, in order.")] = None,
     key: Annotated[
         str | None, typer.Option(metavar="COL", help="Track one class mix per value of this column.")

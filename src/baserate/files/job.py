@@ -53,7 +53,7 @@ class Job(NamedTuple):
     rounds_file: Path | None = None
     state: Path | None = None
     columns: Columns = Columns()
-    rounds: Rounds = Rounds(1000)
+    rounds: Rounds = Rounds()
     prefix: str = "p_"
     names: tuple[str, ...] = ()
     holdout_label: str = "label"

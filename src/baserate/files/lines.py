@@ -40,8 +40,8 @@ def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = 
         if cut == 0 and len(data) > _LONGEST:
             raise FileProblemError(
                 name,
-                f"no line ends within {_LONGEST >> 20} MB after byte {start:,}; look for a quote that is missing, or for "
-                "another kind of file",
+                f"no line ends within {_LONGEST >> 20} MB after byte {start:,}; look for a quote that is missing, or "
+                "for another kind of file",
             )
         if cut:
             yield Block(data[:cut], start)

@@ -9,6 +9,7 @@ from baserate.files.columns import Classes
 from baserate.files.job import Job
 from baserate.files.library import polars
 from baserate.files.stepping import Outcome
+from baserate.protocols import IntArray
 
 
 class Output:
@@ -47,17 +48,18 @@ class Output:
         what = ("prior",) if self._keyed else ("prior", "low", "high")
         return [f"{kind}_{name}" for kind in what for name in self._names]
 
-    def rows(self, outcome: Outcome) -> Any:
-        """The rows of a piece."""
+    def rows(self, outcome: Outcome, labels: IntArray) -> Any:
+        """The rows of a piece; `labels` are the most probable classes."""
         pl = polars()
         frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
         names = pl.Series(f"{p}label", self._names)
         adapted = [pl.Series(name, outcome.adapted[:, i]) for i, name in enumerate(self._adapted)]
-        label = names.gather(outcome.labels)
-        number = pl.Series(f"{p}round", outcome.numbers)
-        return frame.with_columns(*adapted, label, number, *self._by_round(outcome))
+        label = names.gather(labels)
+        numbers = outcome.numbers()
+        number = pl.Series(f"{p}round", numbers)
+        return frame.with_columns(*adapted, label, number, *self._by_round(outcome, numbers))
 
-    def _by_round(self, outcome: Outcome) -> list[Any]:
+    def _by_round(self, outcome: Outcome, numbers: IntArray) -> list[Any]:
         """What is the same for all rows of a round (and key), spread over its rows."""
         pl = polars()
         wanted = [*([] if self._keyed else ["alarm", "fallback"]), *self._shares]
@@ -66,10 +68,10 @@ class Output:
         if self._keyed:
             where = {pair: i for i, pair in enumerate(zip(outcome.rounds["round"], outcome.rounds["key"], strict=True))}
             assert outcome.batch.keys is not None
-            pairs = zip(outcome.numbers.tolist(), outcome.batch.keys, strict=True)
-            places = np.fromiter((where[pair] for pair in pairs), np.int64, len(outcome.numbers))
+            pairs = zip(numbers.tolist(), outcome.batch.keys, strict=True)
+            places = np.fromiter((where[pair] for pair in pairs), np.int64, len(numbers))
         else:
-            places = outcome.numbers - outcome.numbers[0]
+            places = numbers - numbers[0]
         kinds = {name: pl.Boolean if name in ("alarm", "fallback") else pl.Float64 for name in wanted}
         return [
             pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)

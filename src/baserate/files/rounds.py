@@ -17,18 +17,23 @@ LONGEST = 100_000
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
+SHORTEST, SHARE, LARGEST = 100, 100, 5000
+"""Rows of the rounds that nobody has chosen: a hundredth of the file so far, within limits. So a small file is adapted
+nearly from its start, and a large one does not spend its time on rounds."""
+
+
 class Rounds(NamedTuple):
     """How a stream is cut.
 
     Parameters
     ----------
     rows : int
-        Rows in a round, where it is cut by rows.
+        Rows in a round, where it is cut by rows; 0: they grow with the file.
     seconds : float
         Length of a window, where it is cut by time; else 0.
     """
 
-    rows: int
+    rows: int = 0
     seconds: float = 0.0
 
 
@@ -63,6 +68,8 @@ def parse_rounds(text: str) -> Rounds:
     >>> parse_rounds("15min").seconds
     900.0
     """
+    if text == "auto":
+        return Rounds()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if found:
         number, unit = float(found[1]), found[2]
@@ -71,7 +78,8 @@ def parse_rounds(text: str) -> Rounds:
         if unit in _UNITS and number > 0:
             return Rounds(LONGEST, number * _UNITS[unit])
     raise ValueError(
-        f"--rounds is {text!r}; give a number of rows, such as 1000, or a length of time, such as 15min, 1h or 7d."
+        f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d, or "
+        "auto."
     )
 
 
@@ -111,7 +119,7 @@ def cut(
             continue
         starts, windows = _starts(frame, rounds, time, file, row, last)
         # The last round may go on in the next chunk.
-        whole = starts if windows is None and len(frame) % rounds.rows == 0 else starts[:-1]
+        whole = starts if windows is None and _is_whole(starts, rounds, row) else starts[:-1]
         begin = 0
         while (i := np.searchsorted(whole, whole[begin] + size)) < len(whole):
             first, end = int(starts[begin]), int(starts[i])
@@ -132,6 +140,15 @@ def cut(
         yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]))
 
 
+def _rows(rounds: Rounds, row: int) -> int:
+    """How many rows the round has that starts at a row."""
+    return rounds.rows or min(max(row // SHARE, SHORTEST), LARGEST)
+
+
+def _is_whole(starts: IntArray, rounds: Rounds, row: int) -> bool:
+    return bool(starts[-1] - starts[-2] == _rows(rounds, row + int(starts[-2])))
+
+
 def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
     """Marks without those that have a later one at or before a row."""
     useless = sum(mark_row <= row for mark_row, _ in marks[1:])
@@ -144,7 +161,10 @@ def _starts(
     """Where rounds start among rows of which the first starts one, and the number of rows; and the rows' windows."""
     n = len(frame)
     if not rounds.seconds:
-        return np.append(np.arange(0, n, rounds.rows), n), None
+        found = [0]
+        while found[-1] < n:
+            found.append(found[-1] + _rows(rounds, row + found[-1]))
+        return np.minimum(found, n), None
     assert time is not None
     windows = np.floor(seconds(frame.get_column(time), file, row) / rounds.seconds).astype(np.int64)
     before = np.concatenate([windows[:1] if last is None else [last], windows[:-1]])

@@ -21,7 +21,7 @@ from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
 from baserate.files.sinks import Sink, open_sink
 from baserate.files.source import Source, fingerprint
-from baserate.files.stepping import Batch, Outcome, Stepper, read_batch
+from baserate.files.stepping import Batch, Counts, Outcome, Stepper, read_batch
 from baserate.validation import check_real
 
 PIECES = 32
@@ -258,34 +258,36 @@ class _Run:
         due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
             coming: Future[Batch | None] = reading.submit(next, pieces, None)
-            written: Future[None] | None = None
+            written: Future[Counts] | None = None
             while (batch := coming.result()) is not None:
                 coming = reading.submit(next, pieces, None)
                 outcome = stepper.step(batch)
-                if written is not None:
-                    written.result()
+                self._count(written)
                 written = writing.submit(self._write, output, outcome)
-                self._note(outcome)
+                self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume
+                self._kept.rows += len(batch.proba)
                 if self._job.resumable and due.now(self._file["row"]):
-                    written.result()
+                    self._count(written)
+                    written = None
                     self._save()
                 if self._watch is not None:
                     self._watch.advance(len(batch.proba))
-            if written is not None:
-                written.result()
+            self._count(written)
 
-    def _write(self, output: Output, outcome: Outcome) -> None:
-        self._sinks[0].append(output.rows(outcome))
+    def _write(self, output: Output, outcome: Outcome) -> Counts:
+        labels = outcome.adapted.argmax(axis=1)
+        self._sinks[0].append(output.rows(outcome, labels))
         for sink in self._sinks[1:]:
             sink.append(table_of_rounds(outcome))
+        return outcome.counts(labels)
 
-    def _note(self, outcome: Outcome) -> None:
-        kept, counts = self._kept, outcome.counts
-        self._file["row"], self._file["mark"], self._file["mark_row"] = outcome.batch.piece.resume
-        kept.rows += len(outcome.adapted)
-        kept.labelled += counts.labelled
-        kept.model_right += counts.model_right
-        kept.adapted_right += counts.adapted_right
+    def _count(self, written: Future[Counts] | None) -> None:
+        """Wait until a piece is written, and add what its labels say."""
+        if written is not None:
+            counts = written.result()
+            self._kept.labelled += counts.labelled
+            self._kept.model_right += counts.model_right
+            self._kept.adapted_right += counts.adapted_right
 
     def _save(self) -> None:
         assert self._job.state is not None

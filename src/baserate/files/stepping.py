@@ -13,8 +13,8 @@ from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
-EVERY_BAND, THEN_EVERY = 100, 10
-"""A band costs about as much as a round: it is asked for in each of the first rounds, and then in every tenth."""
+EVERY_BAND, THEN_EVERY = 100, 25
+"""A band costs more than a round: it is asked for in each of the first rounds, and then in every twenty-fifth."""
 
 
 class Batch(NamedTuple):
@@ -49,10 +49,23 @@ class Outcome(NamedTuple):
 
     batch: Batch
     adapted: FloatArray
-    labels: IntArray
     rounds: dict[str, list[Any]]
-    numbers: IntArray  # of the round that each row is in
-    counts: Counts
+    first_round: int
+
+    def numbers(self) -> IntArray:
+        """The round that each row is in."""
+        starts = self.batch.piece.starts
+        return np.repeat(np.arange(self.first_round, self.first_round + len(starts) - 1), np.diff(starts))
+
+    def counts(self, found: IntArray) -> Counts:
+        """How often labels agree with the model, and with the labels `found` by adaptation."""
+        batch = self.batch
+        if batch.labels is None:
+            return Counts()
+        known = batch.labels != UNLABELLED
+        truth = batch.labels[known]
+        model = batch.proba[known].argmax(axis=1)
+        return Counts(len(truth), int((model == truth).sum()), int((found[known] == truth).sum()))
 
 
 def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str) -> Batch:
@@ -127,9 +140,7 @@ class Stepper:
                 taken = self.adapter.step(batch.proba[start:end], labels)
                 adapted[start:end] = taken.proba
                 self._add(rounds, row, taken.prior, told)
-        numbers = np.repeat(np.arange(first, first + len(starts) - 1), np.diff(starts))
-        found = adapted.argmax(axis=1)
-        return Outcome(batch, adapted, found, rounds, numbers, _count(batch, found))
+        return Outcome(batch, adapted, rounds, first)
 
     def _columns(self) -> list[str]:
         columns = ["round", "first_row", "rows", "time"]
@@ -174,12 +185,3 @@ class Stepper:
         rounds["key"] += keys
         for i, name in enumerate(self._names):
             rounds[f"prior_{name}"] += prior[:, i].tolist()
-
-
-def _count(batch: Batch, found: IntArray) -> Counts:
-    if batch.labels is None:
-        return Counts()
-    known = batch.labels != UNLABELLED
-    truth = batch.labels[known]
-    model = batch.proba[known].argmax(axis=1)
-    return Counts(len(truth), int((model == truth).sum()), int((found[known] == truth).sum()))
