@@ -136,7 +136,9 @@ def _run(job: "Job") -> "Done":
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
             done = _watched(job, log)
-        for text in dict.fromkeys(str(warning.message) for warning in told if warning.category is UserWarning):
+        for text in dict.fromkeys(
+            str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
+        ):
             typer.echo(f"baserate: note: {text}", err=True)
         return done
     except (FileProblemError, ValueError, TypeError) as error:

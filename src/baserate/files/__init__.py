@@ -1,3 +1,2 @@
 """Streams in files: CSV, Parquet and JSON lines in and out, in pieces, so that none has to fit into memory."""
 
-import baserate.files.trusting  # noqa: F401
