@@ -22,8 +22,9 @@ class Watch(Component):
     """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are
-    collected until there are 256 samples; the check, the gate's decision and the unknown mass are as of then. But where
-    the class mix jumps, the gate rehearses at once.
+    collected until there are 256 samples; of a round that has twice as many or more, about 256 are looked at, from all
+    over it. The check, the gate's decision and the unknown mass are as of then. But where the class mix jumps, the gate
+    rehearses at once.
 
     Parameters
     ----------
@@ -115,6 +116,9 @@ class Watch(Component):
         if self.alpha is None:
             return
         self._n_rounds += 1
+        if n >= 2 * COLLECTED:  # every second row of a large round, or every third, ... say as much
+            raw = raw[:: n // COLLECTED]
+            n = len(raw)
         if self._n_rows + n > COLLECTED:
             self._look(np.concatenate([self._rows[: self._n_rows], raw]), tracked)
             return
