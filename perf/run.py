@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import estimators
+import files
 import layers
 import measurements
 import mixture
@@ -63,6 +64,7 @@ def plan(full):
         ("RLLS", estimators.rlls),
         ("UOGD and ATLAS", layers.layers),
         ("ROGD", layers.rogd),
+        ("baserate adapt", files.adapting),
         ("start-up", measurements.start_up),
     ]
 

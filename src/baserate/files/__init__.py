@@ -1,2 +1,1 @@
 """Streams in files: CSV, Parquet and JSON lines in and out, in pieces, so that none has to fit into memory."""
-
