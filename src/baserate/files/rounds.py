@@ -17,7 +17,7 @@ LONGEST = 100_000
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-SHORTEST, SHARE, LARGEST = 100, 100, 5000
+SHORTEST, SHARE, LARGEST = 100, 100, 10_000
 """Rows of the rounds that nobody has chosen: a hundredth of the file so far, within limits. So a small file is adapted
 nearly from its start, and a large one does not spend its time on rounds."""
 
