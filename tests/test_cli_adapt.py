@@ -146,6 +146,20 @@ def test_labels_are_used_when_their_row_is_taken_in(tmp_path):
         assert summary["model_right"] == pytest.approx((table.select(P).to_numpy().argmax(axis=1) == y)[known].mean())
 
 
+@pytest.mark.parametrize("none", [None, "nan", "-1"])
+@pytest.mark.parametrize("number", ["{}", "{}.0"])
+def test_labels_may_be_numbers_of_columns(number, none, tmp_path):
+    table, y = frame(300)
+    texts = [number.format(c) if i % 2 else none for i, c in enumerate(y)]
+    write(table.with_columns(truth=pl.Series(texts)), tmp_path / "s.csv")
+    held = holdout().with_columns(label=pl.Series([number.format(c) for c in read_holdout()[1]]))
+    write(held, tmp_path / "h.csv")
+    done("s.csv", "-o", "o.csv", "--labels", "truth", "--rounds", "50", holdout="h.csv")
+    told = np.where(np.arange(300) % 2, y, -1)
+    found = pl.read_csv("o.csv").select(f"adapted_{name}" for name in P).to_numpy()
+    np.testing.assert_allclose(found, by_hand(table, 50, told)[0], rtol=1e-9)
+
+
 @pytest.mark.parametrize("keys", [["north", "south", "north"], [7, 8, 7]])
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_tracker_for_each_key(form, keys, tmp_path):

@@ -12,6 +12,8 @@ from baserate.files.source import Source
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import SUM_TOLERANCE, first_bad_row
 
+_NONE = ["", "-1", "nan", "NaN", "NA", "null", "None"]  # what stands for no label, if no class is called so
+
 
 class Classes(NamedTuple):
     """The classes of a model.
@@ -65,11 +67,11 @@ class Classes(NamedTuple):
     def labels(self, values: Any, file: str, row: int, *, missing: bool) -> IntArray:
         """Labels of some rows as numbers of columns; -1 where there is none, if labels may be `missing`."""
         pl = polars()
-        text = _as_text(values)
         known = [str(i) for i in range(len(self.names))] if self.numbered else self.names
+        text = _as_text(values, known)
         codes = text.replace_strict(known, list(range(len(known))), default=UNLABELLED, return_dtype=pl.Int64)
         codes = codes.fill_null(UNLABELLED).to_numpy()
-        absent = (text.is_null() | (text == "")).to_numpy() if missing else np.zeros(len(text), dtype=bool)
+        absent = (text.is_null() | text.is_in(_NONE)).to_numpy() if missing else np.zeros(len(text), dtype=bool)
         unknown = (codes == UNLABELLED) & ~absent
         if unknown.any():
             bad = int(unknown.argmax())
@@ -136,10 +138,10 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
     chunks = list(reader.chunks(set(classes.columns)))
     proba = np.concatenate([classes.proba(chunk.frame, source.shown, chunk.row) for chunk in chunks])
     values = pl.concat([chunk.frame.get_column(label) for chunk in chunks])
-    text = _as_text(values)
-    is_name = text.is_in(classes.names)
+    is_name = _as_text(values, classes.names).is_in(classes.names)
     numbers = [str(i) for i in range(len(classes.names))]
-    classes = classes._replace(numbered=not bool(is_name.all()) and bool(text.is_in(numbers).all()))
+    are_numbers = _as_text(values, numbers).is_in(numbers).all()
+    classes = classes._replace(numbered=not bool(is_name.all()) and bool(are_numbers))
     labels = classes.labels(values, source.shown, 0, missing=False)
     absent = np.flatnonzero(np.bincount(labels, minlength=len(classes.names)) == 0)
     if len(absent):
@@ -152,11 +154,11 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
     return classes, proba, labels
 
 
-def _as_text(values: Any) -> Any:
-    """Labels as text; whole numbers that are stored as floats (because some are missing) without their point."""
+def _as_text(values: Any, known: Sequence[str]) -> Any:
+    """Labels as text; whole numbers that became floats, because some are missing, without their point."""
     pl = polars()
     if values.dtype.is_float():
         values = values.cast(pl.Float64).fill_nan(None)
-        if bool((values == values.floor()).all()):
-            values = values.cast(pl.Int64)
-    return values.cast(pl.String)
+    text = values.cast(pl.String)
+    bare = text.str.replace(r"^(-?\d+)\.0+$", "$1")
+    return bare.zip_with(~text.is_in(known).fill_null(False), text)
