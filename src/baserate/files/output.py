@@ -48,16 +48,16 @@ class Output:
         what = ("prior",) if self._keyed else ("prior", "low", "high")
         return [f"{kind}_{name}" for kind in what for name in self._names]
 
-    def rows(self, outcome: Outcome, labels: IntArray) -> Any:
-        """The rows of a piece; `labels` are the most probable classes."""
+    def rows(self, outcome: Outcome, adapted: FloatArray, labels: IntArray) -> Any:
+        """The rows of a piece; of its adapted probabilities, a row per class, and the most probable classes."""
         pl = polars()
         frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
         names = pl.Series(f"{p}label", self._names)
-        adapted = [pl.Series(name, column) for name, column in zip(self._adapted, _by_columns(outcome), strict=True)]
+        shares = [pl.Series(name, column) for name, column in zip(self._adapted, adapted, strict=True)]
         label = names.gather(labels)
         numbers = outcome.numbers()
         number = pl.Series(f"{p}round", numbers)
-        return frame.with_columns(*adapted, label, number, *self._by_round(outcome, numbers))
+        return frame.with_columns(*shares, label, number, *self._by_round(outcome, numbers))
 
     def _by_round(self, outcome: Outcome, numbers: IntArray) -> list[Any]:
         """What is the same for all rows of a round (and key), spread over its rows."""
@@ -79,11 +79,21 @@ class Output:
         ]
 
 
-def _by_columns(outcome: Outcome) -> FloatArray:
-    """The adapted probabilities, a row per class; block by block, which is quicker than the whole at once."""
-    found = np.empty(outcome.adapted.shape[::-1])
-    for start in range(0, len(outcome.adapted), 4096):
-        found[:, start : start + 4096] = outcome.adapted[start : start + 4096].T
+def by_class(adapted: FloatArray) -> FloatArray:
+    """Probabilities turned, a row per class; block by block, which is quicker than the whole at once."""
+    found = np.empty(adapted.shape[::-1])
+    for start in range(0, len(adapted), 4096):
+        found[:, start : start + 4096] = adapted[start : start + 4096].T
+    return found
+
+
+def most_probable(by_class: FloatArray) -> IntArray:
+    """The most probable class of each sample, the first of equals; thrice as quick as numpy's argmax."""
+    best = by_class[0].copy()
+    found = np.zeros(len(best), dtype=np.int64)
+    for c in range(1, len(by_class)):
+        np.copyto(found, c, where=by_class[c] > best)
+        np.maximum(best, by_class[c], out=best)
     return found
 
 
