@@ -11,6 +11,8 @@ from baserate.files.library import polars
 from baserate.files.stepping import Outcome
 from baserate.protocols import FloatArray, IntArray
 
+_BLOCK = 2048
+
 
 class Output:
     """Makes frames of outcomes.
@@ -79,22 +81,21 @@ class Output:
         ]
 
 
-def by_class(adapted: FloatArray) -> FloatArray:
-    """Probabilities turned, a row per class; block by block, which is quicker than the whole at once."""
-    found = np.empty(adapted.shape[::-1])
-    for start in range(0, len(adapted), 4096):
-        found[:, start : start + 4096] = adapted[start : start + 4096].T
-    return found
+def by_class(adapted: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Probabilities turned, a row per class, and the most probable class of each sample, the first of equals.
 
-
-def most_probable(by_class: FloatArray) -> IntArray:
-    """The most probable class of each sample, the first of equals; thrice as quick as numpy's argmax."""
-    best = by_class[0].copy()
-    found = np.zeros(len(best), dtype=np.int64)
-    for c in range(1, len(by_class)):
-        np.copyto(found, c, where=by_class[c] > best)
-        np.maximum(best, by_class[c], out=best)
-    return found
+    Block by block, so that each stays in the processor's cache.
+    """
+    n, k = adapted.shape
+    found, labels = np.empty((k, n)), np.zeros(n, dtype=np.int64)
+    for start in range(0, n, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found[:, block] = adapted[block].T
+        best = found[0, block].copy()
+        for c in range(1, k):
+            np.copyto(labels[block], c, where=found[c, block] > best)
+            np.maximum(best, found[c, block], out=best)
+    return found, labels
 
 
 def table_of_rounds(outcome: Outcome) -> Any:
