@@ -12,7 +12,7 @@ import numpy as np
 from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of
 from baserate.files.kept import Kept
-from baserate.files.output import Output, by_class, is_keyed, table_of_rounds
+from baserate.files.output import Output, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
@@ -170,8 +170,8 @@ class _Run:
             self._count(written)
 
     def _write(self, output: Output, outcome: Outcome) -> Counts:
-        adapted, labels = by_class(outcome.adapted)
-        self._sinks[0].append(output.rows(outcome, adapted, labels))
+        labels = outcome.adapted.argmax(axis=1)
+        self._sinks[0].append(output.rows(outcome, labels))
         for sink in self._sinks[1:]:
             sink.append(table_of_rounds(outcome))
         return outcome.counts(labels)
