@@ -291,6 +291,16 @@ def test_a_pipe_is_answered_round_by_round():
     assert process.returncode == 0
 
 
+def test_a_bad_row_ends_it_while_the_pipe_is_open():
+    text = frame(10)[0].write_csv().encode()
+    words = [sys.executable, "-m", "baserate", "adapt", "-", "--holdout", "holdout.csv", "-o", "-", "--rounds", "10"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        process.stdin.write(text + b"10,0.5,0.6,0.7\n" * 11)
+        process.stdin.flush()
+        assert process.wait(60) == 2
+        assert b"standard input, row 11, column p_cat to p_eel" in process.stderr.read()
+
+
 def test_the_summary_says_it_in_words(tmp_path):
     table, _ = frame(2000)
     write(table, tmp_path / "s.csv")

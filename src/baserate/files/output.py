@@ -9,9 +9,7 @@ from baserate.files.columns import Classes
 from baserate.files.job import Job
 from baserate.files.library import polars
 from baserate.files.stepping import Outcome
-from baserate.protocols import FloatArray, IntArray
-
-_BLOCK = 2048
+from baserate.protocols import IntArray
 
 
 class Output:
@@ -55,9 +53,8 @@ class Output:
         pl = polars()
         frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
         names = pl.Series(f"{p}label", self._names)
-        shares = [
-            pl.Series(name, column) for name, column in zip(self._adapted, by_class(outcome.adapted), strict=True)
-        ]
+        by_class = np.ascontiguousarray(outcome.adapted.T)
+        shares = [pl.Series(name, column) for name, column in zip(self._adapted, by_class, strict=True)]
         label = names.gather(labels)
         numbers = outcome.numbers()
         number = pl.Series(f"{p}round", numbers)
@@ -81,14 +78,6 @@ class Output:
             pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)
             for name in wanted
         ]
-
-
-def by_class(adapted: FloatArray) -> FloatArray:
-    """Probabilities turned, a row per class; block by block, which is quicker than the whole at once."""
-    found = np.empty(adapted.shape[::-1])
-    for start in range(0, len(adapted), _BLOCK):
-        found[:, start : start + _BLOCK] = adapted[start : start + _BLOCK].T
-    return found
 
 
 def table_of_rounds(outcome: Outcome) -> Any:

@@ -152,10 +152,10 @@ class _Run:
         pieces = self._pieces()
         due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
-            coming: Future[Batch | None] = reading.submit(next, pieces, None)
+            coming = self._coming(reading, pieces)
             written: Future[Counts] | None = None
             while (batch := coming.result()) is not None:
-                coming = reading.submit(next, pieces, None)
+                coming = self._coming(reading, pieces)
                 outcome = stepper.step(batch)
                 self._count(written)
                 written = writing.submit(self._write, output, outcome)
@@ -168,6 +168,10 @@ class _Run:
                 if self._watch is not None:
                     self._watch.advance(len(batch.proba))
             self._count(written)
+
+    def _coming(self, reading: ThreadPoolExecutor, pieces: Iterator[Batch]) -> "Future[Batch | None] | _Later":
+        """The next piece, read ahead; but not from a pipe, where a thread that waits could not be stopped."""
+        return _Later(pieces) if self._job.stream.is_stream else reading.submit(next, pieces, None)
 
     def _write(self, output: Output, outcome: Outcome) -> Counts:
         labels = outcome.adapted.argmax(axis=1)
@@ -219,6 +223,15 @@ class _Run:
     def _remove(self) -> None:
         for part, _ in self._parts:
             part.unlink(missing_ok=True)
+
+
+class _Later(NamedTuple):
+    """A piece that is read when it is asked for."""
+
+    pieces: Iterator[Batch]
+
+    def result(self) -> Batch | None:
+        return next(self.pieces, None)
 
 
 class _Due:
