@@ -15,7 +15,7 @@ def modules():
         baserate,
         *(
             importlib.import_module(f"baserate.{name}")
-            for name in (*ROLES, "metrics", "datasets", "decisions", "integrations", "trust")
+            for name in (*ROLES, "metrics", "datasets", "decisions", "backtesting", "integrations", "trust")
         ),
     ]
 

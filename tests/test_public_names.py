@@ -40,6 +40,7 @@ FROZEN = {
         "TransformerHead", "features", "fit_in_epochs", "mlp", "outputs", "train",
     },
     "baserate.integrations": {"LabelShiftClassifier", "LastLayer", "last_layer"},
+    "baserate.backtesting": {"Backtest", "Change", "Played", "Score", "Trust", "backtest"},
     "baserate.decisions": {"decide", "expected_costs", "moved_threshold"},
     "baserate.trust": {
         "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "HoldoutWarning", "Merged", "PriorBand",

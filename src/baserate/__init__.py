@@ -28,8 +28,8 @@ _HOME = {
 
 
 _SUB_PACKAGES = {
-    "adapters", "calibrators", "checks", "datasets", "decisions", "integrations", "learners", "marginals", "metrics",
-    "models", "shifts", "trackers", "trust",
+    "adapters", "backtesting", "calibrators", "checks", "datasets", "decisions", "integrations", "learners",
+    "marginals", "metrics", "models", "shifts", "trackers", "trust",
 }  # fmt: skip
 
 

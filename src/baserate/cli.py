@@ -14,6 +14,7 @@ import typer
 
 from baserate._version import __version__
 from baserate.commands.adapt import adapt
+from baserate.commands.backtest import backtest
 from baserate.commands.ending import FAILURE, INTERRUPTED, USAGE, check_folder, check_writable, fail
 from baserate.commands.inspect import inspect
 
@@ -91,6 +92,7 @@ def demo(
 
 app.command()(adapt)
 app.command()(inspect)
+app.command()(backtest)
 
 
 @app.command()

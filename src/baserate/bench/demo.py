@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import baserate.adapters
 import baserate.trackers
 from baserate.adapters import Base, OptimalFixed, Oracle, RegressAndReweight
+from baserate.backtesting.methods import TITLES, every_tracker
 from baserate.datasets import digits
 from baserate.evaluation import Evaluation, evaluate
 from baserate.integrations import last_layer
 from baserate.metrics import dynamic_regret, reweighting_losses
-from baserate.protocols import Adapter, Batch, FloatArray, IntArray, Tracker
+from baserate.protocols import Adapter, Batch, FloatArray, IntArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, sample_stream
 from baserate.trust import HoldoutWarning
 
@@ -38,8 +39,6 @@ _DESCRIPTIONS = {
     "not follow the drift. It may beat even the oracle, having been chosen on the very samples that it is scored on.",
     ORACLE: "Told the true class mix of every round, which nobody knows: about the best that re-weighting can do.",
 }
-_NAMES = {"FLHFTL": "FLH-FTL"}
-_MODES = {"FLHFTL": {"window": {"experts": "window"}}}  # modes that are methods of their own, beside the default
 _SHORTER = {"RetrainLastLayer": {"epochs": 10}}  # for a tour; the default takes five times as long
 
 
@@ -118,20 +117,6 @@ def prepare(seed: int = 0) -> Problem:
     )
 
 
-def every_tracker(n_classes: int) -> dict[str, Tracker]:
-    """One instance of every exported tracker, and of its further modes, by display name."""
-    found: dict[str, Tracker] = {}
-    for name in baserate.trackers.__all__:
-        cls = getattr(baserate.trackers, name)
-        for mode, params in {"": {}, **_MODES.get(name, {})}.items():
-            tracker = cls.examples()[0]
-            # Set deeply, because a tracker that wraps another has the number of classes only there.
-            sizes = {key: n_classes for key in tracker.get_params() if key.split("__")[-1] == "n_classes"}
-            title = _NAMES.get(name, name) + (f" ({mode})" if mode else "")
-            found[title] = tracker.set_params(**sizes, **params)
-    return found
-
-
 def rivals(problem: Problem) -> dict[str, Adapter]:
     """Every method that plays by the rules: each tracker, and each exported adapter that is no reference."""
     found: dict[str, Adapter] = {
@@ -159,7 +144,7 @@ def describe(method: str) -> str:
     if method in _DESCRIPTIONS:
         return _DESCRIPTIONS[method]
     name, _, mode = method.removesuffix(")").partition(" (")
-    exported = {_NAMES.get(n, n): getattr(m, n) for m in (baserate.trackers, baserate.adapters) for n in m.__all__}
+    exported = {TITLES.get(n, n): getattr(m, n) for m in (baserate.trackers, baserate.adapters) for n in m.__all__}
     summary = " ".join((inspect.getdoc(exported[name]) or "").partition("\n\n")[0].split())
     if method in _SHORTER:
         options = " and ".join(f"{key} = {value}" for key, value in _SHORTER[method].items())

@@ -138,10 +138,7 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
     chunks = list(reader.chunks(set(classes.columns)))
     proba = np.concatenate([classes.proba(chunk.frame, source.shown, chunk.row) for chunk in chunks])
     values = pl.concat([chunk.frame.get_column(label) for chunk in chunks])
-    is_name = _as_text(values, classes.names).is_in(classes.names)
-    numbers = [str(i) for i in range(len(classes.names))]
-    are_numbers = _as_text(values, numbers).is_in(numbers).all()
-    classes = classes._replace(numbered=not bool(is_name.all()) and bool(are_numbers))
+    classes = named_or_numbered(classes, values)
     labels = classes.labels(values, source.shown, 0, missing=False)
     absent = np.flatnonzero(np.bincount(labels, minlength=len(classes.names)) == 0)
     if len(absent):
@@ -152,6 +149,15 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
             column=label,
         )
     return classes, proba, labels
+
+
+def named_or_numbered(classes: Classes, values: Any) -> Classes:
+    """The classes, with whether labels such as these, of which some may be missing, are names or numbers."""
+    is_name = _as_text(values, classes.names).is_in(classes.names)
+    numbers = [str(i) for i in range(len(classes.names))]
+    text = _as_text(values, numbers)
+    are_numbers = text.filter(~text.is_in(_NONE)).is_in(numbers).all()
+    return classes._replace(numbered=not bool(is_name.all()) and bool(are_numbers))
 
 
 def _as_text(values: Any, known: Sequence[str]) -> Any:

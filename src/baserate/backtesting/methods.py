@@ -1,0 +1,68 @@
+"""The methods that are compared: doing nothing, the default, every tracker, and what is known only in hindsight."""
+
+from collections.abc import Collection
+
+import baserate.trackers
+from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.protocols import Adapter, BankableTracker, FloatArray, Tracker
+
+NOTHING, DEFAULT, CALIBRATED, HINDSIGHT = "doing nothing", "baserate", "calibration alone", "mix in hindsight"
+TITLES = {"FLHFTL": "FLH-FTL"}
+MODES = {"FLHFTL": {"window": {"experts": "window"}}}
+"""Modes of trackers that are methods of their own, beside the default."""
+LONG = 200_000
+"""Rounds of a log from which on trackers are only replayed by name: each of them takes half a minute and more."""
+_GROWING = 2e10  # rounds squared times classes, for trackers whose rounds take longer and longer: about as long
+
+DESCRIPTIONS = {
+    NOTHING: "The model left alone.",
+    DEFAULT: "`RegressAndReweight()` as it comes, which `baserate adapt` uses: calibrated, tracked, and held back by "
+    "its gate where it could do harm.",
+    CALIBRATED: "The model's probabilities made honest on the holdout, and no more: what of the gain has nothing to do "
+    "with the class mix.",
+    HINDSIGHT: "Re-weights to the label frequencies of the rounds around each, before and after it, but without the "
+    "round itself. Nobody has these labels in time: it is about the best that re-weighting could have done, not "
+    "a limit.",
+}
+TRACKERS = "The trackers re-weight to what they follow as it is: without the gate of the default."
+
+
+def every_tracker(n_classes: int) -> dict[str, Tracker]:
+    """One instance of every exported tracker, and of its further modes, by display name."""
+    found: dict[str, Tracker] = {}
+    for name in baserate.trackers.__all__:
+        cls = getattr(baserate.trackers, name)
+        for mode, params in {"": {}, **MODES.get(name, {})}.items():
+            tracker = cls.examples()[0]
+            # Set deeply, because a tracker that wraps another has the number of classes only there.
+            sizes = {key: n_classes for key in tracker.get_params() if key.split("__")[-1] == "n_classes"}
+            title = TITLES.get(name, name) + (f" ({mode})" if mode else "")
+            found[title] = tracker.set_params(**sizes, **params)
+    return found
+
+
+def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str, Adapter], dict[str, str]]:
+    """The methods by name, and those that are left out, with the reason.
+
+    Parameters
+    ----------
+    path : (T, k) array
+        The class mix in hindsight.
+    methods : collection of str, optional
+        Names of trackers. Default: all that are not too slow for so many rounds.
+    """
+    n_rounds, k = path.shape
+    trackers = every_tracker(k)
+    unknown = [name for name in methods or () if name not in trackers]
+    if unknown:
+        raise ValueError(f"methods names {unknown[0]!r}; choose among {', '.join(trackers)}.")
+    found: dict[str, Adapter] = {NOTHING: Base(), DEFAULT: RegressAndReweight(), CALIBRATED: Base(calibrator="auto")}
+    left_out = {}
+    for name, tracker in trackers.items():
+        if methods is None and n_rounds > LONG:
+            left_out[name] = f"the log has {n_rounds:,} rounds, more than {LONG:,}"
+        elif methods is None and not isinstance(tracker, BankableTracker) and n_rounds**2 * k > _GROWING:
+            left_out[name] = f"each of its rounds takes longer than the one before, and the log has {n_rounds:,}"
+        elif methods is None or name in methods:
+            found[name] = RegressAndReweight(tracker, gate=False, alpha=None)
+    return found | {HINDSIGHT: Oracle(path)}, left_out

@@ -1,0 +1,157 @@
+"""``baserate backtest``: whether it would have helped on a labelled log of predictions."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from baserate.commands.ending import FAILURE, check_writable, fail
+
+if TYPE_CHECKING:
+    from baserate.backtesting import Backtest
+    from baserate.files.log import LogJob, LogRead
+
+
+def backtest(
+    log: Annotated[str, typer.Argument(metavar="LOG", help="Probabilities and labels; - is standard input.")],
+    label: Annotated[str, typer.Option(metavar="COL", help="The column of the true labels, empty where unknown.")],
+    holdout: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
+    ] = None,
+    holdout_share: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Without FILE: the part of LOG, its first rows, to take.  (default: 0.2)"),
+    ] = None,
+    holdout_label: Annotated[
+        str | None, typer.Option(metavar="COL", help="The holdout's column of labels.  (default: as in LOG)")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="What the columns of probabilities begin with.")] = "p_",
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
+    ] = None,
+    rounds: Annotated[
+        str,
+        typer.Option(
+            metavar="N|TIME|auto", help="Rows in a round, or its length, such as 15min or 7d; auto: about 200 rounds."
+        ),
+    ] = "auto",
+    time: Annotated[
+        str | None, typer.Option(metavar="COL", help="The column of time stamps; rows are put in their order.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(metavar="NAME...", help="Only these trackers, or none; see the table.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
+    level: Annotated[float, typer.Option(help="How often intervals should hold the true difference.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")] = 0,
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="Of LOG: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Would this have helped? Replay a labelled log of a model's predictions, and say in one sentence what to do.
+
+    baserate backtest log.csv --label truth --report backtest.html
+    """
+    from baserate.files.log import LogJob
+    from baserate.files.rounds import parse_rounds
+    from baserate.files.source import named
+
+    if holdout is not None and holdout_share is not None:
+        fail("--holdout and --holdout-share are two ways to the same; give one of them.")
+    try:
+        job = LogJob(
+            log=named(log, format),
+            label=label,
+            holdout=None if holdout is None else named(holdout),
+            holdout_label=holdout_label or label,
+            share=0.2 if holdout_share is None else holdout_share,
+            rounds=parse_rounds(rounds),
+            time=time,
+            prefix=prefix,
+            names=tuple(columns.split(",")) if columns else (),
+        )
+    except ValueError as error:
+        fail(str(error))
+    if report is not None:
+        check_writable(report, "--report", "backtest.html")
+        try:
+            from baserate.bench import figures  # noqa: F401
+        except ModuleNotFoundError as error:
+            fail(f"{error} (or leave --report out)")
+    read, found = _run(job, _named(methods), level, seed)
+    _say(read, found, job, as_json)
+    if report is not None:
+        from baserate.bench.backtest_report import write
+
+        try:
+            write(report, found, job.log.shown)
+        except OSError as error:
+            fail(f"could not write the report to {report} ({error.strerror}).", FAILURE)
+        typer.echo(f"Report: {report.resolve()}", err=as_json)
+
+
+def _named(methods: list[str] | None) -> list[str] | None:
+    """``--methods a,b`` and ``--methods a --methods b``; ``none`` stands for no tracker at all."""
+    if methods is None:
+        return None
+    names = [name.strip() for part in methods for name in part.split(",")]
+    return [] if names == ["none"] else names
+
+
+def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> tuple["LogRead", "Backtest"]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from baserate.backtesting import backtest as replay
+    from baserate.files.log import read_log
+
+    stderr = Console(stderr=True)
+    stderr.quiet = not stderr.is_terminal
+    try:
+        with Progress(console=stderr, transient=True) as progress:
+            task = progress.add_task("Reading", total=None)
+            read = read_log(job)
+
+            def watch(method: str, done: int, total: int) -> None:
+                progress.update(task, description=f"Replaying: {method}", completed=done, total=total)
+
+            return read, replay(
+                read.proba,
+                read.y,
+                holdout=read.holdout,
+                rounds=read.starts,
+                methods=methods,
+                names=read.classes.names,
+                level=level,
+                seed=seed,
+                watch=watch,
+            )
+    except (ValueError, TypeError, ModuleNotFoundError) as error:
+        fail(" ".join(str(error).split()))
+    except OSError as error:
+        fail(f"could not read {error.filename or job.log.shown} ({error.strerror or error}).", FAILURE)
+
+
+def _say(read: "LogRead", found: "Backtest", job: "LogJob", as_json: bool) -> None:
+    from baserate.bench.backtest_rows import IN_SHORT, facts, plain, rows
+
+    if read.sorted:
+        typer.echo(f"baserate: note: rows were not in the order of {job.time}, and have been sorted by it.", err=True)
+    for note in found.notes:
+        typer.echo(f"baserate: note: {note}", err=True)
+    if as_json:
+        typer.echo(json.dumps({"log": job.log.shown} | plain(found), indent=2))
+        return
+    from rich.console import Console
+
+    from baserate.bench.tables import to_rich
+
+    console = Console(highlight=False)
+    console.print(found.sentence, markup=False, soft_wrap=True)
+    console.print()
+    console.print(to_rich(rows(found, job.log.shown), IN_SHORT, group="log", mark="default"))
+    console.print()
+    for fact in facts(found):
+        console.print(fact, markup=False, soft_wrap=True)
