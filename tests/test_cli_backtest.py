@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -179,6 +180,13 @@ def test_the_report_has_the_sentence_a_table_and_plots(tmp_path):
 def test_a_report_cannot_be_written(tmp_path):
     write(log()[0], tmp_path / "log.csv")
     assert "there is no folder" in refused("log.csv", "--label", "truth", "--report", "nowhere/out.html")
+    before = (tmp_path / "log.csv").read_bytes()
+    assert "is read by this run" in refused("log.csv", "--label", "truth", "--report", "./log.csv")
+    assert (tmp_path / "log.csv").read_bytes() == before
+
+
+def test_standard_input_is_there_once():
+    assert "both standard input" in refused("-", "--label", "truth", "--holdout", "-")
 
 
 def test_seeds_and_levels(tmp_path):
@@ -251,3 +259,31 @@ def test_a_small_holdout_is_noted(tmp_path):
     result = done("log.csv", "--label", "truth", "--holdout-share", "0.01", "--json", "--methods", "none")
     assert "baserate: note: " in result.stderr
     assert json.loads(result.stdout)["notes"]
+
+
+@pytest.mark.parametrize("none", ["-1", "", "nan"])
+def test_numbers_of_which_some_are_missing(none, tmp_path):
+    table, _, y = log()
+    numbers = pl.Series([str(c) if i % 2 == 0 else none for i, c in enumerate(y)])
+    write(table.with_columns(truth=numbers), tmp_path / "log.csv")
+    said = found("log.csv", "--label", "truth")
+    assert said["labelled_rows"] == 1200
+    assert said["verdict"] == "use"
+
+
+def test_the_guide_can_be_followed(tmp_path, capsys):
+    guide = (Path(__file__).parent.parent / "docs" / "backtest.md").read_text()
+    first, last = re.findall(r"^```python\n(.*?)^```", guide, flags=re.DOTALL | re.MULTILINE)
+    names = {}
+    exec(first, names)
+    (command,) = re.findall(r"^\$ baserate backtest (.*)$", guide, flags=re.MULTILINE)
+    told = done(*command.split()).stdout
+    assert (tmp_path / "backtest.html").exists()
+    printed = re.search(r"^(Use it.*?)\n\n(.*?)^```", guide, flags=re.DOTALL | re.MULTILINE)
+    assert " ".join(printed[1].split()) == told.splitlines()[0]
+    lines = {" ".join(line.split()) for line in told.splitlines()}
+    assert {" ".join(line.split()) for line in printed[2].splitlines()} - {"..."} <= lines
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    assert told.partition("(doubt")[0] in " ".join(readme.split())
+    exec(last, names)
+    assert capsys.readouterr().out == told.splitlines()[0] + "\n"

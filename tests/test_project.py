@@ -28,6 +28,7 @@ def test_the_version_is_said_once():
         "docs/performance.md",
         "docs/learners.md",
         "docs/serving.md",
+        "docs/backtest.md",
         "docs/river.md",
     ],
 )

@@ -40,6 +40,8 @@ _READING = {
     f"are used themselves. Probabilities below {SMALLEST:g} count as that.",
     "evidence": "how strongly the samples speak against label shift, that is, against the assumption that only the "
     "class mix changes; 1 is none.",
+    "doubt, strangeness": "of a sample: one minus its largest probability, and how far its probabilities are from "
+    "those of the holdout.",
 }
 
 

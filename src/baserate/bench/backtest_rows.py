@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from baserate._version import __version__
 from baserate.backtesting import Backtest, Change
 from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING
@@ -51,8 +53,13 @@ def facts(found: Backtest) -> list[str]:
     """What else to know, in sentences."""
     nothing = found.played[NOTHING]
     n, labelled, rounds = len(found.log.y), int(nothing.n.sum()), found.log.n_rounds
+    sizes = np.diff(found.log.starts)
+    size = f"{int(np.median(sizes)):,} rows" if np.ptp(sizes[:-1]) == 0 else f"{sizes.min():,} to {sizes.max():,} rows"
     others = len(found.scores) - 3  # without doing nothing, the default and hindsight
-    said = [f"{found.n_holdout:,} rows are the holdout, and {n:,} were replayed in {rounds:,} rounds, without labels."]
+    said = [
+        f"{found.n_holdout:,} rows are the holdout, and {n:,} were replayed in {rounds:,} rounds of {size}, without "
+        "labels."
+    ]
     if labelled < n:
         said.append(
             f"Only the {labelled:,} rows that have a label are scored; if they are no random part of the log, neither "

@@ -60,6 +60,8 @@ def backtest(
 
     if holdout is not None and holdout_share is not None:
         fail("--holdout and --holdout-share are two ways to the same; give one of them.")
+    if log == holdout == "-":
+        fail("LOG and --holdout are both standard input; give a file for one of them.")
     try:
         job = LogJob(
             log=named(log, format),
@@ -76,12 +78,13 @@ def backtest(
         fail(str(error))
     if report is not None:
         check_writable(report, "--report", "backtest.html")
+        if any(report.resolve() == Path(name).resolve() for name in (log, holdout) if name not in (None, "-")):
+            fail(f"--report {report} is read by this run; name another file.")
         try:
             from baserate.bench import figures  # noqa: F401
         except ModuleNotFoundError as error:
             fail(f"{error} (or leave --report out)")
     read, found = _run(job, _named(methods), level, seed)
-    _say(read, found, job, as_json)
     if report is not None:
         from baserate.bench.backtest_report import write
 
@@ -89,6 +92,8 @@ def backtest(
             write(report, found, job.log.shown)
         except OSError as error:
             fail(f"could not write the report to {report} ({error.strerror}).", FAILURE)
+    _say(read, found, job, as_json)
+    if report is not None:
         typer.echo(f"Report: {report.resolve()}", err=as_json)
 
 
