@@ -44,6 +44,9 @@ def every_tracker(n_classes: int) -> dict[str, Tracker]:
 def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str, Adapter], dict[str, str]]:
     """The methods by name, and those that are left out, with the reason.
 
+    Those after the default expect probabilities that it has calibrated: doing that once for all of them saves most of
+    the time that a large holdout takes.
+
     Parameters
     ----------
     path : (T, k) array
@@ -56,7 +59,7 @@ def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str,
     unknown = [name for name in methods or () if name not in trackers]
     if unknown:
         raise ValueError(f"methods names {unknown[0]!r}; choose among {', '.join(trackers)}.")
-    found: dict[str, Adapter] = {NOTHING: Base(), DEFAULT: RegressAndReweight(), CALIBRATED: Base(calibrator="auto")}
+    found: dict[str, Adapter] = {NOTHING: Base(), DEFAULT: RegressAndReweight(), CALIBRATED: Base()}
     left_out = {}
     for name, tracker in trackers.items():
         if methods is None and n_rounds > LONG:
@@ -64,5 +67,5 @@ def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str,
         elif methods is None and not isinstance(tracker, BankableTracker) and n_rounds**2 * k > _GROWING:
             left_out[name] = f"each of its rounds takes longer than the one before, and the log has {n_rounds:,}"
         elif methods is None or name in methods:
-            found[name] = RegressAndReweight(tracker, gate=False, alpha=None)
-    return found | {HINDSIGHT: Oracle(path)}, left_out
+            found[name] = RegressAndReweight(tracker, calibrator=None, gate=False, alpha=None)
+    return found | {HINDSIGHT: Oracle(path, calibrator=None)}, left_out

@@ -110,7 +110,12 @@ Watch = Callable[[int], None]
 
 
 def replay(
-    adapter: Adapter, log: Log, *, watch: Watch = lambda _: None, trust: bool = False
+    adapter: Adapter,
+    log: Log,
+    inputs: FloatArray | None = None,
+    *,
+    watch: Watch = lambda _: None,
+    trust: bool = False,
 ) -> tuple[Played, Trust | None]:
     """Replay a log through a fitted adapter, which is moved.
 
@@ -120,18 +125,21 @@ def replay(
         It never sees a label.
     log : Log
         What is replayed.
+    inputs : (n, k) array, optional
+        What the adapter sees in the place of the model's probabilities: the same, calibrated.
     watch : callable
         For progress.
     trust : bool
         Ask it, a `RegressAndReweight`, how far it trusts itself.
     """
     diary = _Diary(adapter, log.n_rounds) if trust and isinstance(adapter, RegressAndReweight) else None
+    inputs = log.proba if inputs is None else inputs
     rows, priors = [], []
     every = max(log.n_rounds // 100, 1)
     for t, (start, end) in enumerate(zip(log.starts[:-1].tolist(), log.starts[1:].tolist(), strict=True)):
         if diary is not None:
             diary.before(t)
-        proba, prior, _ = adapter.step(log.proba[start:end])
+        proba, prior, _ = adapter.step(inputs[start:end])
         if diary is not None:
             diary.after(t)
         rows.append(_score(proba, log.proba[start:end], log.y[start:end]))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from baserate.adapters import RegressAndReweight
 from baserate.backtesting.blocks import RESAMPLES, Blocks, Change, draw_blocks, with_few_mistakes
 from baserate.backtesting.hindsight import hindsight
 from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, chosen
@@ -214,25 +215,29 @@ def _play(
 ) -> tuple[dict[str, Played], Trust, tuple[str, ...]]:
     """Replay the log through each; with what the default said of itself, and what it warned of."""
     played: dict[str, Played] = {}
-    trust, notes = None, []
+    trust: Trust | None = None
+    notes: list[str] = []
+    inputs, (held, held_y) = log.proba, holdout
     done, total = 0, log.n_rounds * len(adapters)
+
+    def advance(n: int) -> None:
+        nonlocal done
+        done += n
+        watch(name, done, total)
+
     # The same bits on any machine, and no waiting for threads over small matrices.
     with threadpool_limits(1):
         for name, adapter in adapters.items():
             watch(name, done, total)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
-                adapter.fit(*holdout)
-            if name == DEFAULT:
+                adapter.fit(held, held_y)
+            played[name], said = replay(adapter, log, inputs, watch=advance, trust=name == DEFAULT)
+            if name == DEFAULT and isinstance(adapter, RegressAndReweight):
+                trust = said
                 notes = [str(warning.message) for warning in told if issubclass(warning.category, UserWarning)]
-
-            def advance(n: int, name: str = name) -> None:
-                nonlocal done
-                done += n
-                watch(name, done, total)
-
-            played[name], said = replay(adapter, log, watch=advance, trust=name == DEFAULT)
-            trust = trust or said
+                # Those that come after it expect calibrated probabilities: see `chosen`.
+                inputs, held = adapter.calibrate(inputs), adapter.calibrate(held)
     assert trust is not None
     return played, trust, tuple(dict.fromkeys(notes))
 

@@ -61,7 +61,7 @@ def render(found: Backtest, log: str) -> str:
         The name of what was replayed.
     """
     table = to_html(rows(found, log), COLUMNS, caption="Every method on the same rounds", mark="default")
-    said = "".join(f"<p>{escape(fact)}</p>" for fact in [*facts(found), *found.notes])
+    said = "".join(f"<p>{escape(fact)}</p>" for fact in [*facts(found), *(f"Note: {note}" for note in found.notes)])
     about = {name: DESCRIPTIONS[name] for name in (score.method for score in found.scores) if name in DESCRIPTIONS}
     body = f"""<main>
 <h1>{_TITLE}</h1>
