@@ -15,6 +15,8 @@ from baserate.trust.unknown import UnknownMass
 COLLECTED = 256
 """Samples that are collected before the check and the gate look at them: one by one they would cost more than all else.
 """
+MOST = 1024
+"""Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
 
 
@@ -22,9 +24,9 @@ class Watch(Component):
     """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are
-    collected until there are 256 samples; of a round that has twice as many or more, about 256 are looked at, from all
-    over it. The check, the gate's decision and the unknown mass are as of then. But where the class mix jumps, the gate
-    rehearses at once.
+    collected until there are 256 samples; of a round of 2,048 or more about 1,024 are looked at, from all over it. The
+    check, the gate's decision and the unknown mass are as of then. But where the class mix jumps, the gate rehearses at
+    once.
 
     Parameters
     ----------
@@ -116,8 +118,8 @@ class Watch(Component):
         if self.alpha is None:
             return
         self._n_rounds += 1
-        if n >= 2 * COLLECTED:  # every second row of a large round, or every third, ... say as much
-            raw = raw[:: n // COLLECTED]
+        if n >= 2 * MOST:  # every second row of a large round, or every third, ... will do
+            raw = raw[:: n // MOST]
             n = len(raw)
         if self._n_rows + n > COLLECTED:
             self._look(np.concatenate([self._rows[: self._n_rows], raw]), tracked)

@@ -16,8 +16,8 @@ def test_points_over_holdouts():
     records = [record("FTH", (n / 100, n / 1000), None, holdout=n) for n in (500, 50, 1000)]
     records += [record("Base", (13.0, 0.2), None, holdout=None), record("ROGD", None, None, holdout=50)]
     (chart,) = figures.charts(HOLDOUT, records)
-    assert chart.lines["FTH"] == ([50, 500, 1000], [0.5, 5.0, 10.0], [0.05, 0.5, 1.0])
-    assert chart.lines["Base"] == ([50, 1000], [13.0, 13.0], [0.2, 0.2])  # a level line
+    assert chart.lines["FTH"] == figures.Line([50, 500, 1000], [0.5, 5.0, 10.0], [0.05, 0.5, 1.0])
+    assert chart.lines["Base"] == figures.Line([50, 1000], [13.0, 13.0], [0.2, 0.2])  # a level line
     assert list(chart.lines) == ["Base", "FTH"]
     assert chart.log_x
     assert chart.ticks == [50, 500, 1000]

@@ -47,7 +47,7 @@ def same(ours, theirs, setting):
     ],
 )
 def test_the_tracker_behind_the_label(setting, method, tracker):
-    same(METHODS[method](setting), RegressAndReweight(tracker(), BBSE(), TemperatureScaling()), setting)
+    same(METHODS[method](setting), RegressAndReweight(tracker(), BBSE(), TemperatureScaling(), gate=False), setting)
 
 
 def test_the_lag_is_of_one_round(setting):
@@ -60,7 +60,9 @@ def test_the_lag_is_of_one_round(setting):
 @pytest.mark.parametrize(("marginal", "kind"), [("BBSE", BBSE), ("MLLS", MLLS), ("RLLS", RLLS)])
 def test_the_estimator_is_the_one_that_is_named(setting, marginal, kind):
     named = setting._replace(marginal=marginal)
-    same(METHODS["FTH"](named), RegressAndReweight(FollowTheHistory(3), kind(), TemperatureScaling()), named)
+    same(
+        METHODS["FTH"](named), RegressAndReweight(FollowTheHistory(3), kind(), TemperatureScaling(), gate=False), named
+    )
     for method in ("ROGD", "UOGD", "ATLAS", "RT-FLH-FTL"):
         assert type(METHODS[method](named).marginals) is kind
 
