@@ -219,6 +219,25 @@ def test_a_long_window_is_several_rounds(tmp_path, monkeypatch):
     assert pl.read_csv("o.rounds.csv")["rows"].to_list() == [16, 4, 5, 16, 16, 8]
 
 
+def test_an_empty_window_is_a_round_in_which_nothing_came(tmp_path):
+    times = hours(30, 30, 0, 0, 0, 30, 30)
+    table, _ = frame(len(times), at=times)
+    write(table, tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv", "--time", "at", "--rounds", "1h", "--rounds-file", "r.csv")
+    adapter = baserate.RegressAndReweight().fit(*read_holdout())
+    proba = table.select(P).to_numpy()
+    for first in (0, 30, 60, 90):
+        if first == 60:
+            adapter.idle(3)
+            band = adapter.prior_interval()
+        step = adapter.step(proba[first : first + 30])
+    found, rounds = pl.read_csv("o.csv"), pl.read_csv("r.csv")
+    np.testing.assert_allclose(found.select(f"adapted_{p}" for p in P).to_numpy()[90:], step.proba, rtol=1e-12)
+    assert rounds["round"].to_list() == [1, 2, 6, 7]
+    assert found["adapted_round"].unique(maintain_order=True).to_list() == [1, 2, 6, 7]
+    np.testing.assert_allclose(rounds.select("low_eel", "high_eel").row(2), band[2], rtol=1e-12)
+
+
 def test_rows_of_a_window_need_no_order_but_windows_do(tmp_path):
     table, _ = frame(4)
     write(table.with_columns(at=pl.Series([50, 20, 70, 65])), tmp_path / "s.csv")

@@ -197,6 +197,20 @@ def test_a_new_file_continues_the_stream(tmp_path):
     assert (found["files"], found["rows"], found["rounds"]) == (3, 900, 9)
 
 
+def test_the_night_between_two_files_goes_by(tmp_path):
+    times = np.concatenate([np.arange(0, 7200, 10), np.arange(30000, 40000, 10)])
+    table, _ = frame(len(times), at=times)
+    for name, part in (("all", table), ("monday", table[:720]), ("tuesday", table[720:])):
+        write(part, tmp_path / f"{name}.csv")
+    clock = ["--time", "at", "--rounds", "10min"]
+    done("all.csv", "-o", "all.out.csv", "--holdout", "holdout.csv", *clock)
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", "--state", "s", *clock)
+    done("tuesday.csv", "-o", "t.csv", "--state", "s", *clock)
+    whole, night = pl.read_csv("all.out.csv"), pl.read_csv("t.csv")
+    assert_frame_equal(whole[720:], night)
+    assert night["adapted_round"][0] == 51  # 12 windows on Monday, 38 in the night
+
+
 def test_standard_input_only_continues(tmp_path):
     table, _ = frame(400)
     text = table.slice(0, 200).write_csv()

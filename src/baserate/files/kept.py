@@ -27,6 +27,8 @@ class Kept(Component):
         How many were taken in.
     labelled, model_right, adapted_right : int
         What labels said of predictions.
+    clock : (float, int) or None
+        Where rounds are windows of time: their length, and the last one.
     file : dict or None
         The last file: its name and fingerprint, the options it was read with, how far it has come, and what is needed
         to go on with its output. ``"before"`` is the state before it, by which it can be done again.
@@ -43,6 +45,7 @@ class Kept(Component):
         self.labelled = 0
         self.model_right = 0
         self.adapted_right = 0
+        self.clock: tuple[float, int] | None = None
         self.file = None
 
     @property

@@ -72,7 +72,8 @@ class Output:
             pairs = zip(numbers.tolist(), outcome.batch.keys, strict=True)
             places = np.fromiter((where[pair] for pair in pairs), np.int64, len(numbers))
         else:
-            places = numbers - numbers[0]
+            sizes = np.diff(outcome.batch.piece.starts)
+            places = np.repeat(np.arange(len(sizes)), sizes)
         kinds = {name: pl.Boolean if name in ("alarm", "fallback") else pl.Float64 for name in wanted}
         return [
             pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)

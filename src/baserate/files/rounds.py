@@ -50,12 +50,15 @@ class Piece(NamedTuple):
         Round j is the rows ``starts[j]:starts[j + 1]`` of the frame.
     resume : (row, mark, mark_row)
         Where the next piece starts, and where a reader has to start for it.
+    windows : (m,) array of int, optional
+        The window of time that each round is in, where it is cut by time.
     """
 
     frame: Any
     row: int
     starts: IntArray
     resume: tuple[int, int, int]
+    windows: IntArray | None = None
 
 
 def parse_rounds(text: str) -> Rounds:
@@ -129,15 +132,17 @@ def cut(
                 row + first,
                 starts[begin : i + 1] - first,
                 (row + end, *marks[0][::-1]),
+                None if windows is None else windows[starts[begin:i]],
             )
             begin = int(i)
         done = int(starts[begin])
         last = int(windows[done - 1]) if windows is not None and done else last
         frame, row = frame.slice(done), row + done
     if frame is not None and len(frame):
-        starts, _ = _starts(frame, rounds, time, file, row, last)
+        starts, windows = _starts(frame, rounds, time, file, row, last)
         end = row + len(frame)
-        yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]))
+        of_rounds = None if windows is None else windows[starts[:-1]]
+        yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]), of_rounds)
 
 
 def _rows(rounds: Rounds, row: int) -> int:

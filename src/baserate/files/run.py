@@ -147,7 +147,9 @@ class _Run:
 
     def _loop(self) -> None:
         keyed = is_keyed(self._kept.adapter)
-        stepper = Stepper(self._kept.adapter, self._classes, self._job.level)
+        seconds, clock = self._job.rounds.seconds, self._kept.clock
+        window = clock[1] if clock is not None and clock[0] == seconds else None
+        stepper = Stepper(self._kept.adapter, self._classes, self._job.level, window)
         output = Output(self._job, self._classes, self._reader.columns, keyed=keyed)
         pieces = self._pieces()
         due = _Due(self._reader.n_rows, self._first)
@@ -157,6 +159,7 @@ class _Run:
             while (batch := coming.result()) is not None:
                 coming = self._coming(reading, pieces)
                 outcome = stepper.step(batch)
+                self._kept.clock = None if stepper.window is None else (seconds, stepper.window)
                 self._count(written)
                 written = writing.submit(self._write, output, outcome)
                 self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume

@@ -50,12 +50,11 @@ class Outcome(NamedTuple):
     batch: Batch
     adapted: FloatArray
     rounds: dict[str, list[Any]]
-    first_round: int
+    round_numbers: list[int]
 
     def numbers(self) -> IntArray:
         """The round that each row is in."""
-        starts = self.batch.piece.starts
-        return np.repeat(np.arange(self.first_round, self.first_round + len(starts) - 1), np.diff(starts))
+        return np.repeat(self.round_numbers, np.diff(self.batch.piece.starts))
 
     def counts(self, found: IntArray) -> Counts:
         """How often labels agree with the model, and with the labels `found` by adaptation."""
@@ -109,10 +108,15 @@ class Stepper:
         The names of the classes.
     level : float
         Of the bands.
+    window : int, optional
+        The window of time of the last round before.
     """
 
-    def __init__(self, adapter: RegressAndReweight | Bank, classes: Classes, level: float) -> None:
+    def __init__(
+        self, adapter: RegressAndReweight | Bank, classes: Classes, level: float, window: int | None = None
+    ) -> None:
         self.adapter = adapter
+        self.window = window
         self._names = classes.names
         self._level = level
 
@@ -121,12 +125,14 @@ class Stepper:
         starts = batch.piece.starts
         adapted = np.empty_like(batch.proba)
         rounds: dict[str, list[Any]] = {name: [] for name in self._columns()}
-        first = self.adapter.rounds_ + 1
+        numbers: list[int] = []
         for j, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
             labels = None if batch.labels is None else batch.labels[start:end]
             if labels is not None and (labels == UNLABELLED).all():
                 labels = None
-            row = {"round": first + j, "first_row": batch.piece.row + start + 1, "rows": end - start}
+            self._wait(batch.piece.windows, j)
+            numbers.append(self.adapter.rounds_ + 1)
+            row = {"round": numbers[-1], "first_row": batch.piece.row + start + 1, "rows": end - start}
             if batch.times is not None:
                 row["time"] = batch.times[j]
             if isinstance(self.adapter, Bank):
@@ -140,7 +146,16 @@ class Stepper:
                 taken = self.adapter.step(batch.proba[start:end], labels)
                 adapted[start:end] = taken.proba
                 self._add(rounds, row, taken.prior, told)
-        return Outcome(batch, adapted, rounds, first)
+        return Outcome(batch, adapted, rounds, numbers)
+
+    def _wait(self, windows: IntArray | None, j: int) -> None:
+        """Let the empty windows of time before a round go by. Keys of a bank have no clock in common."""
+        if windows is None:
+            return
+        now = int(windows[j])
+        if self.window is not None and now > self.window + 1 and isinstance(self.adapter, RegressAndReweight):
+            self.adapter.idle(now - self.window - 1)
+        self.window = now
 
     def _columns(self) -> list[str]:
         columns = ["round", "first_row", "rows", "time"]
