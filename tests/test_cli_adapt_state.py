@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from streams import CLASSES, frame, holdout, write
+from streams import CLASSES, frame, holdout, read, write
 from typer.testing import CliRunner
 
 import baserate
@@ -209,6 +209,76 @@ def test_the_night_between_two_files_goes_by(tmp_path):
     whole, night = pl.read_csv("all.out.csv"), pl.read_csv("t.csv")
     assert_frame_equal(whole[720:], night)
     assert night["adapted_round"][0] == 51  # 12 windows on Monday, 38 in the night
+
+
+def late_files(tmp_path, form="csv"):
+    table, y = frame(3000)
+    for name, part in (("monday", table[:2000]), ("tuesday", table[2000:])):
+        write(part, tmp_path / f"{name}.{form}")
+    told = np.arange(1500, 2000)
+    label = pl.Series([CLASSES[c] if i % 3 else None for i, c in enumerate(y[told])])
+    write(pl.DataFrame({"id": [*told, 7], "label": [*label, "eel"]}), tmp_path / "late.csv")  # row 7 waits no more
+    return table, y, told
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_labels_that_come_later_find_their_rows(form, tmp_path):
+    table, y, told = late_files(tmp_path, form)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800", "--rounds", "100"]
+    done(f"monday.{form}", "-o", f"m.{form}", "--holdout", "holdout.csv", *waiting)
+    result = done(f"tuesday.{form}", "-o", f"t.{form}", "--late", "late.csv", "--json", *waiting)
+    said = json.loads(result.stdout)
+    assert (said["late_labels"], said["missed_labels"]) == (333, 1)
+    held = pl.read_csv("holdout.csv")
+    adapter = baserate.RegressAndReweight(max_waiting=800)
+    adapter.fit(held.select(P).to_numpy(), [CLASSES.index(name) for name in held["label"]])
+    proba = table.select(P).to_numpy()
+    for i in range(0, 3000, 100):
+        if i == 2000:
+            adapter.update_labels([str(j) for j in told], np.where(np.arange(500) % 3 > 0, y[told], -1))
+        step = adapter.step(proba[i : i + 100], ids=[str(j) for j in range(i, i + 100)])
+    found = read(tmp_path / f"t.{form}").select(f"adapted_{p}" for p in P).to_numpy()
+    np.testing.assert_allclose(found[-100:], step.proba, rtol=1e-9)
+    assert said["waiting"] == adapter.waiting_
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--late", "late.csv"], "--id"),
+        (["--late", "late.csv", "--id", "id"], "--state"),
+        (["--wait", "10"], "--id"),
+        (["--wait", "10", "--id", "id", "--key", "p_cat"], "--key"),
+        (["--wait", "-1", "--id", "id"], "--wait"),
+    ],
+)
+def test_what_late_labels_need(arguments, words, tmp_path):
+    late_files(tmp_path)
+    result = adapt("monday.csv", "-o", "o.csv", "--holdout", "holdout.csv", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not Path("o.csv").exists()
+
+
+def test_late_labels_that_cannot_be_used_leave_the_state_as_it_was(tmp_path):
+    late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    before = Path("s").read_bytes()
+    for content, words in [
+        ("id,label\n1500,fish\n", "row 1, column label"),
+        ("id,truth\n1500,eel\n", "no such column"),
+        ("id,label\n,eel\n", "row 1, column id"),
+    ]:
+        Path("late.csv").write_text(content)
+        result = adapt("tuesday.csv", "-o", "t.csv", "--late", "late.csv", *waiting)
+        assert result.exit_code == 2
+        assert words in result.stderr
+        assert Path("s").read_bytes() == before
+        assert not Path("t.csv").exists()
+    result = adapt("tuesday.csv", "-o", "t.csv", *waiting[:-1], "9")
+    assert result.exit_code == 2
+    assert "was begun with 800" in result.stderr
 
 
 def test_standard_input_only_continues(tmp_path):

@@ -44,6 +44,13 @@ def adapt(
         str | None, typer.Option(metavar="COL", help="The stream's column of labels, empty where there is none.")
     ] = None,
     id: Annotated[str | None, typer.Option(metavar="COL", help="A column whose values must be unique.")] = None,  # noqa: A002
+    wait: Annotated[
+        int, typer.Option(metavar="N", help="So many rows wait in the state for labels that come later, by --id.")
+    ] = 0,
+    late: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Labels that have come for such rows: columns of --id and of --labels."),
+    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on from this state, and keep it: over files, and after a kill."),
@@ -103,6 +110,8 @@ def adapt(
             level=level,
             refit=refit,
             restart=restart,
+            wait=wait,
+            late=None if late is None else named(late, None),
         )
     except ValueError as error:
         fail(str(error))

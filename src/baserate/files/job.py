@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from baserate.files.problem import FileProblemError
 from baserate.files.rounds import Rounds
-from baserate.files.source import Source
+from baserate.files.source import Source, fingerprint
 from baserate.files.stepping import Columns
 
 
@@ -45,6 +45,10 @@ class Job(NamedTuple):
         Take over the holdout of a redeployed model.
     restart : bool
         Go back to where a file began that was not finished.
+    wait : int
+        How many samples may wait for a label that comes later, by their ids.
+    late : Source, optional
+        Labels that have come for samples of earlier files.
     """
 
     stream: Source
@@ -63,6 +67,8 @@ class Job(NamedTuple):
     level: float = 0.9
     refit: bool = False
     restart: bool = False
+    wait: int = 0
+    late: Source | None = None
 
     @property
     def resumable(self) -> bool:
@@ -82,6 +88,8 @@ class Job(NamedTuple):
             "only": self.only,
             "wide": self.wide,
             "level": self.level,
+            "wait": self.wait,
+            "late": None if self.late is None else fingerprint(self.late.path),
         }
 
 
@@ -89,11 +97,12 @@ def check_job(job: Job) -> None:
     """Check what can be known before anything is read."""
     if job.rounds.seconds and job.columns.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    _check_waiting(job)
     if job.holdout is None and (job.state is None or not job.state.exists()):
         raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
     if job.out.is_stream and job.out.format == "parquet":
         raise ValueError("-o - cannot be Parquet; name a file, or choose another format for standard output.")
-    inputs = [source for source in (job.stream, job.holdout) if source is not None and not source.is_stream]
+    inputs = [source for source in (job.stream, job.holdout, job.late) if source is not None and not source.is_stream]
     outputs = [
         *([] if job.out.is_stream else [("-o", job.out.path)]),
         *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
@@ -110,6 +119,22 @@ def check_job(job: Job) -> None:
             raise ValueError(f"{option} {path} is a folder; name a file.")
         if not path.parent.is_dir():
             raise ValueError(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
+
+
+def _check_waiting(job: Job) -> None:
+    asked = "--late" if job.late is not None else "--wait" if job.wait else None
+    if asked is None:
+        return
+    if job.wait < 0:
+        raise ValueError(f"--wait is {job.wait}; give the number of rows that may wait for their labels.")
+    if job.columns.id is None:
+        raise ValueError(f"{asked} needs names for the rows, by which labels find them; name their column with --id.")
+    if job.columns.key is not None:
+        raise ValueError(f"{asked} cannot be used with --key: keys take labels with their rows only (--labels).")
+    if job.late is not None and (job.state is None or not job.state.exists()):
+        raise ValueError("--late is for rows that wait in a state; name the file of --state that they were kept in.")
+    if job.late is not None and job.late.is_stream:
+        raise ValueError("--late cannot be standard input; name a file.")
 
 
 def _same(one: Path, other: Path) -> bool:

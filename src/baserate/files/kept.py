@@ -27,6 +27,8 @@ class Kept(Component):
         How many were taken in.
     labelled, model_right, adapted_right : int
         What labels said of predictions.
+    late : int
+        How many labels came later, and were used.
     clock : (float, int) or None
         Where rounds are windows of time: their length, and the last one.
     file : dict or None
@@ -45,6 +47,7 @@ class Kept(Component):
         self.labelled = 0
         self.model_right = 0
         self.adapted_right = 0
+        self.late = 0
         self.clock: tuple[float, int] | None = None
         self.file = None
 

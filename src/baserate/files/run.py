@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from baserate.adapters import RegressAndReweight
 from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of
 from baserate.files.kept import Kept
+from baserate.files.late import late_labels
 from baserate.files.output import Output, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
@@ -106,6 +108,8 @@ class _Run:
         job = self._job
         try:
             self._open()
+            if not self._resumed:
+                self._take_late()
             if self._watch is not None:
                 self._watch.begin(self._reader.n_rows, self._first)
             self._loop()
@@ -134,6 +138,14 @@ class _Run:
                 self._parts.append((part, target))
             self._sinks.append(open_sink(part, form, file[name] if self._resumed else None))
 
+    def _take_late(self) -> None:
+        """Use the labels that have come for rows of earlier files."""
+        job, adapter = self._job, self._kept.adapter
+        if job.late is None or job.columns.id is None or not isinstance(adapter, RegressAndReweight):
+            return
+        for names, labels in late_labels(job.late, self._classes, job.columns.id, job.columns.labels or "label"):
+            self._kept.late += adapter.update_labels(names, labels)
+
     def _pieces(self) -> Iterator[Batch]:
         job, file = self._job, self._file
         chunks = self._reader.chunks(
@@ -143,7 +155,7 @@ class _Run:
         for piece in cut(chunks, job.rounds, file["size"], file=name, time=job.columns.time, row=file["row"]):
             if self._ids is not None:
                 self._ids.add(piece.frame.get_column(self._ids.column))
-            yield read_batch(piece, self._classes, job.columns, name)
+            yield read_batch(piece, self._classes, job.columns, name, named=job.wait > 0)
 
     def _loop(self) -> None:
         keyed = is_keyed(self._kept.adapter)

@@ -22,6 +22,9 @@ def start(job: Job, reader: Reader) -> tuple[Kept, bool]:
     if is_keyed(kept.adapter) != (job.columns.key is not None):
         has = "a tracker per key; name the column with --key" if is_keyed(kept.adapter) else "one tracker for all"
         raise ValueError(f"--state {job.state} holds {has}; or name another state file.")
+    if isinstance(kept.adapter, RegressAndReweight) and job.wait not in (0, kept.adapter.max_waiting):
+        held = kept.adapter.max_waiting
+        raise ValueError(f"--wait is {job.wait}, and --state {job.state} was begun with {held}; give the same number.")
     _check_columns(job, reader, kept)
     return kept, already
 
@@ -36,7 +39,7 @@ def _check_columns(job: Job, reader: Reader, kept: Kept) -> None:
 def _fitted(job: Job) -> Kept:
     assert job.holdout is not None
     kept = Kept()
-    adapter = RegressAndReweight()
+    adapter = RegressAndReweight(max_waiting=job.wait)
     kept.classes, proba, labels, kept.holdout = _read(job, job.holdout)
     adapter.fit(proba, labels)
     kept.adapter = adapter if job.columns.key is None else Bank(adapter)

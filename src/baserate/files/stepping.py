@@ -8,6 +8,7 @@ import numpy as np
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.columns import Classes
+from baserate.files.late import names_of
 from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
@@ -25,6 +26,7 @@ class Batch(NamedTuple):
     labels: IntArray | None
     keys: list[Any] | None
     times: list[Any] | None  # of the first row of each round
+    names: list[str] | None = None  # by which labels may come later
 
 
 class Columns(NamedTuple):
@@ -67,17 +69,19 @@ class Outcome(NamedTuple):
         return Counts(len(truth), int((model == truth).sum()), int((found[known] == truth).sum()))
 
 
-def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str) -> Batch:
-    """Read and check what a piece holds."""
+def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str, *, named: bool = False) -> Batch:
+    """Read and check what a piece holds; the names of its rows, if those are to wait for their labels."""
     frame = piece.frame
-    labels = keys = times = None
+    labels = keys = times = names = None
     if columns.labels is not None:
         labels = classes.labels(frame.get_column(columns.labels), file, piece.row, missing=True)
     if columns.key is not None:
         keys = _keys(frame.get_column(columns.key), file, piece.row)
     if columns.time is not None:
         times = frame.get_column(columns.time).gather(piece.starts[:-1]).cast(polars().String).to_list()
-    return Batch(piece, classes.proba(frame, file, piece.row), labels, keys, times)
+    if named and columns.id is not None:
+        names = names_of(frame, columns.id)
+    return Batch(piece, classes.proba(frame, file, piece.row), labels, keys, times, names)
 
 
 def _keys(values: Any, file: str, row: int) -> list[Any]:
@@ -143,7 +147,8 @@ class Stepper:
                 self._add_keys(rounds, row, step.keys, Counter(keys), step.prior)
             else:
                 told = self._trust(self.adapter)
-                taken = self.adapter.step(batch.proba[start:end], labels)
+                names = None if batch.names is None else batch.names[start:end]
+                taken = self.adapter.step(batch.proba[start:end], labels, ids=names)
                 adapted[start:end] = taken.proba
                 self._add(rounds, row, taken.prior, told)
         return Outcome(batch, adapted, rounds, numbers)

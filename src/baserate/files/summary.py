@@ -23,6 +23,7 @@ def summarise(kept: Kept, level: float = 0.9) -> dict[str, Any]:
         "classes": names,
         "source_prior": _by_class(names, template.source_prior_),
         "labelled": kept.labelled,
+        "late_labels": kept.late,
         "model_right": kept.model_right / kept.labelled if kept.labelled else None,
         "adapted_right": kept.adapted_right / kept.labelled if kept.labelled else None,
     }
@@ -45,6 +46,8 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "fallback": adapter.fallback_active_,
         "fallback_reason": adapter.fallback_reason_,
         "unknown_mass": adapter.unknown_mass_,
+        "waiting": adapter.waiting_,
+        "missed_labels": adapter.missed_labels_,
     }
 
 
@@ -97,6 +100,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
         said.append(
             f"Of {_many(found['labelled'], 'row')} with a label, the model had {100 * found['model_right']:.1f} % "
             f"right, and the adapted probabilities {100 * found['adapted_right']:.1f} %."
+        )
+    if found["late_labels"] or found.get("missed_labels"):
+        said.append(
+            f"{_many(found['late_labels'], 'label')} came later and found the row that waited for it; "
+            f"{found.get('missed_labels', 0):,} did not."
         )
     if "accuracy" not in found:
         return said + _places(found)

@@ -1,0 +1,44 @@
+"""Labels that come in a file of their own, for rows of earlier files."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from baserate.files.columns import Classes
+from baserate.files.library import polars
+from baserate.files.problem import FileProblemError, listed
+from baserate.files.reading import open_reader
+from baserate.files.source import Source
+from baserate.protocols import IntArray
+
+
+def names_of(frame: Any, column: str) -> list[str]:
+    """The names of rows, as text, whatever they were written as: 7 in one file is "7" in another."""
+    names: list[str] = frame.get_column(column).cast(polars().String).to_list()
+    return names
+
+
+def late_labels(source: Source, classes: Classes, id_column: str, label_column: str) -> Iterator[tuple[Any, IntArray]]:
+    """Names and labels, a chunk at a time; rows whose label is still empty have -1.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    classes : Classes
+        What labels there are.
+    id_column, label_column : str
+        Its columns.
+    """
+    with contextlib.closing(open_reader(source)) as reader:
+        for column in (id_column, label_column):
+            if column not in reader.columns:
+                known = listed(reader.columns)
+                raise FileProblemError(source.shown, f"there is no such column; it has {known}", column=column)
+        for chunk in reader.chunks(set()):
+            unnamed = chunk.frame.get_column(id_column).is_null()
+            if unnamed.any():
+                row = chunk.row + int(unnamed.arg_max())
+                raise FileProblemError(source.shown, "the name is missing; drop the row", row=row, column=id_column)
+            names = names_of(chunk.frame, id_column)
+            yield names, classes.labels(chunk.frame.get_column(label_column), source.shown, chunk.row, missing=True)
