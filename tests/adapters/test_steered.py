@@ -108,3 +108,47 @@ def test_a_tracker_that_cannot_says_so():
         Bank(adapter).idle(["a"], 3)
     with pytest.raises(ValueError, match="rounds"):
         moved(1).idle(-1)
+
+
+def outputs(k, n=300, seed=3):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    return 0.6 * np.eye(k)[y] + 0.4 * rng.dirichlet(np.ones(k), size=n), y
+
+
+def test_a_class_that_was_added_starts_with_its_share_of_the_holdout():
+    adapter = moved()
+    before = adapter.prior_
+    adapter.refit(*outputs(4), previous=[2, None, 0, 1])
+    np.testing.assert_allclose(adapter.prior_, 0.75 * np.array([before[2], 1 / 3, before[0], before[1]]), rtol=1e-9)
+    adapter.step(outputs(4)[0][:10])
+    assert adapter.prior_interval().shape == (4, 2)
+
+
+def test_a_class_that_was_retired_leaves_its_share_to_the_others():
+    adapter = moved()
+    before = adapter.prior_
+    adapter.refit(*outputs(2), previous=[2, 0])
+    np.testing.assert_allclose(adapter.prior_, before[[2, 0]] / before[[2, 0]].sum(), rtol=1e-9)
+    assert len(adapter.source_prior_) == 2
+
+
+def test_what_is_refused_changes_nothing():
+    adapter = moved()
+    adapter.update(P[:3], ids=["a", "b", "c"])
+    before = dumps(adapter)
+    for proba, y, previous in (
+        (*outputs(4), [0, 1, 2]),
+        (*outputs(4), [0, 1, 2, 3]),
+        (*outputs(4), [0, 0, 1, None]),
+        (outputs(4)[0], outputs(4)[1][:-1], [0, 1, 2, None]),
+        (*outputs(4), None),
+    ):
+        with pytest.raises(ValueError, match=r"previous|\by\b"):
+            adapter.refit(proba, y, previous)
+        assert dumps(adapter) == before
+    adapter.refit(*outputs(4), [0, 1, 2, None])
+    assert adapter.waiting_ == 0
+    fixed = moved(tracker=FollowTheHistory(K))
+    with pytest.raises(ValueError, match="n_classes=4"):
+        fixed.refit(*outputs(4), [0, 1, 2, None])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters._late_labels import LateLabels
+from baserate.adapters._previous_classes import carried_over, check_previous
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sightings
 from baserate.adapters._slack import slack
@@ -148,16 +149,38 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
     def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
         self._learn(proba, y, tracker=None)
 
-    def refit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+    def refit(self, proba: ArrayLike, y: ArrayLike, previous: Sequence[int | None] | None = None) -> Self:
         """Take over a redeployed model: learn its holdout, and go on with the mix tracked so far.
 
         Parameters
         ----------
         proba, y
-            As in `fit`: the new model's probabilities and labels on a holdout, with the same classes.
+            As in `fit`: the new model's probabilities and labels on a holdout.
+        previous : sequence of int or None, optional
+            Where classes were added or retired: for each column of `proba`, which column it was until now, None for a
+            new class. New classes start with their share of the holdout, the others share the rest as they did last;
+            the tracker starts anew from there, and no sample waits for its label any more. Default: the same classes.
+
+        Examples
+        --------
+        A third class is added, in front:
+
+        >>> adapter = RegressAndReweight(calibrator=None).fit([[0.9, 0.1], [0.1, 0.9]] * 50, [0, 1] * 50)
+        >>> adapter.set_prior([0.2, 0.8])
+        >>> three = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.1, 0.8]]
+        >>> adapter.refit(three * 50, [0, 1, 2, 2] * 50, previous=[None, 0, 1]).prior_
+        array([0.25, 0.15, 0.6 ])
         """
         check_fitted(self, "source_prior_")
-        self._learn(proba, y, tracker=self.tracker_)
+        if previous is None:
+            self._learn(proba, y, tracker=self.tracker_)
+            return self
+        before = self.prior_
+        places = check_previous(previous, np.shape(proba)[-1], len(before))
+        then = copy.copy(self)
+        then._learn(proba, y, tracker=None)
+        then.set_prior(carried_over(before, then.source_prior_, places))
+        self.__dict__ = then.__dict__
         return self
 
     def _learn(self, proba: ArrayLike | None, y: ArrayLike | None, tracker: Tracker | None) -> None:
@@ -177,7 +200,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         if tracker is not None and k != len(self.source_prior_):
             raise ValueError(
                 f"proba has {k} columns; expected {len(self.source_prior_)}, the classes that are being tracked. To "
-                "start with other classes, call fit."
+                "go on with other classes, say which they were (previous=...); to start anew, call fit."
             )
         limits = check_limits(self.bounds, self.floor, k)
         waiting = Waiting(self.max_waiting) if tracker is None else self._waiting

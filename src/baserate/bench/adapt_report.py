@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from baserate._version import __version__
+from baserate.adapters import RegressAndReweight
 from baserate.bench import figures, page
 from baserate.bench.tables import html_frame
 from baserate.files.kept import Kept
@@ -53,8 +54,8 @@ def render(kept: Kept, rounds: Any, level: float) -> str:
     # Those first that have been furthest from where they started.
     order = np.argsort(-np.abs(priors - source).max(axis=0), kind="stable")[:_MOST].tolist()
     pictures = [_class_figure(rounds, names[c], source[c], i) for i, c in enumerate(order)]
-    if not keyed:
-        pictures.append(_evidence_figure(rounds))
+    if isinstance(kept.adapter, RegressAndReweight):
+        pictures.append(_evidence_figure(rounds, 1.0 / (kept.adapter.alpha or 1.0)))
     said = "".join(f"<p>{escape(text)}</p>" for text in sentences(found))
     mean = " Shares are means over the keys, by their rows." if keyed else ""
     more = f" The {_MOST} that moved furthest of {len(names):,} classes are shown." if len(names) > _MOST else ""
@@ -97,53 +98,45 @@ def _table(found: dict[str, Any]) -> str:
     return html_frame(head, lines, caption="Class mix")
 
 
+_STYLES = {
+    "share": figures.LineStyle("line0", ()),
+    "holdout": figures.LineStyle("truth", (5.0, 2.0)),
+    "evidence": figures.LineStyle("line1", ()),
+}
+
+
 def _class_figure(rounds: Any, name: str, source: float, place: int) -> str:
     x = rounds["round"].to_numpy()
     every = slice(None, None, -(-len(x) // _POINTS))
     prior = rounds[f"prior_{name}"].to_numpy()
-    lines: dict[str, figures.Line] = {}
+    share = _line(x[every], prior[every])
     if f"low_{name}" in rounds.columns:
         # Rounds without a band have that of the last round that has one.
-        low, high = (_filled(rounds[f"{what}_{name}"]) for what in ("low", "high"))
-        lines |= {"below": _line(x[every], low[every]), "band": _line(x[every], (high - low)[every])}
-    lines |= {"share": _line(x[every], prior[every]), "holdout": _line(x[[0, -1]], np.full(2, source))}
-    styles: dict[str, figures.LineStyle | figures.AreaStyle] = {
-        "below": figures.AreaStyle("line0", 0.0),
-        "band": figures.AreaStyle("line0", 0.22),
-        "share": figures.LineStyle("line0", ()),
-        "holdout": figures.LineStyle("truth", (5.0, 2.0)),
-    }
+        low, high = (_filled(rounds[f"{what}_{name}"])[every].tolist() for what in ("low", "high"))
+        share = share._replace(low=low, high=high)
+    lines = {"share": share, "holdout": _line(x[[0, -1]], np.full(2, source))}
     label = (
         f"Line chart: the share of {name} over {len(x):,} rounds, {source:.1%} in the holdout, {prior[0]:.1%} in the "
         f"first round, {prior[-1]:.1%} in the last."
     )
-    chart = figures.Chart(f"Share of {name}", "round", lines, flush=True)
-    return figures.chart_svg(chart, styles, label=label, name=f"class-{place}")
+    chart = figures.Chart(f"Share of {name}", "round", lines, flush=True, shares=True)
+    return figures.chart_svg(chart, _STYLES, label=label, name=f"class-{place}")
 
 
-def _evidence_figure(rounds: Any) -> str:
+def _evidence_figure(rounds: Any, limit: float) -> str:
     x = rounds["round"].to_numpy()
-    every = -(-len(x) // _POINTS)
-    evidence = np.log10(np.maximum(rounds["evidence"].to_numpy().astype(np.float64), 1e-300))
-    held = rounds["fallback"].to_numpy().astype(np.float64)
-    starts = np.arange(0, len(x), every)
-    held = np.maximum.reduceat(held, starts)
-    line = np.maximum.reduceat(evidence, starts)
-    top = max(float(line.max()), 1.5)
-    lines = {
-        "held back": _line(x[starts], held * top),
-        "evidence": _line(x[starts], line),
-        "alarm": _line(x[[0, -1]], np.full(2, np.log10(20.0))),
-    }
-    styles: dict[str, figures.LineStyle | figures.AreaStyle] = {
-        "held back": figures.AreaStyle("line1", 0.22),
-        "evidence": figures.LineStyle("line0", ()),
-        "alarm": figures.LineStyle("truth", (5.0, 2.0)),
-    }
-    share = rounds["fallback"].to_numpy().astype(bool).mean()
-    label = f"Line chart: the evidence, as a power of ten. The correction was held back in {share:.0%} of the rounds."
-    chart = figures.Chart("Evidence of more (power of ten); shaded: held back", "round", lines, flush=True)
-    return figures.chart_svg(chart, styles, label=label, name="evidence")
+    starts = np.arange(0, len(x), -(-len(x) // _POINTS))
+    evidence = np.maximum.reduceat(rounds["evidence"].to_numpy().astype(np.float64), starts)
+    held = rounds["fallback"].to_numpy().astype(bool)
+    spans = figures.spans(x[starts], np.logical_or.reduceat(held, starts))
+    label = (
+        f"Line chart: the evidence, on a logarithmic axis. The correction was held back in {held.mean():.0%} of the "
+    )
+    lines = {"evidence": _line(x[starts], evidence)}
+    chart = figures.Chart(
+        "Evidence of more; shaded: held back", "round", lines, spans=spans, flush=True, log_y=True, limit=limit
+    )
+    return figures.chart_svg(chart, _STYLES, label=f"{label}rounds.", name="evidence")
 
 
 def _filled(values: Any) -> FloatArray:

@@ -13,7 +13,7 @@ from baserate.backtesting.replay import LEVEL, SMALLEST
 from baserate.backtesting.sentence import DO_NOT_USE, NO_DIFFERENCE, USE, with_names
 from baserate.bench import page
 from baserate.bench.backtest_rows import COLUMNS, facts, rows
-from baserate.bench.figures import Chart, Line, LineStyle, chart_svg, legend_entry
+from baserate.bench.figures import Chart, Line, LineStyle, chart_svg, legend_entry, spans
 from baserate.bench.tables import to_html
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import write_atomically
@@ -178,6 +178,5 @@ def _line(values: FloatArray) -> Line:
 
 def _spans(found: Backtest) -> list[tuple[float, float]]:
     """From which round to which the correction was held back."""
-    held = np.concatenate([[False], found.trust.held_back, [False]]).astype(int)
-    edges = np.flatnonzero(np.diff(held))
-    return [(float(a) + 1.0, float(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    held = found.trust.held_back
+    return spans(np.arange(1, len(held) + 1), held)

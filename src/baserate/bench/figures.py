@@ -209,6 +209,12 @@ class Chart(NamedTuple):
     spans: Sequence[tuple[float, float]] = ()
 
 
+def spans(x: NDArray[Any], held: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """From when to when something held, to be shaded."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+    return [(float(x[a]), float(x[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
 class AreaStyle(NamedTuple):
     """How a share is filled: a colour of the palette, and paler when colours run out."""
 

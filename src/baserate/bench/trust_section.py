@@ -2,10 +2,7 @@
 
 from html import escape
 
-import numpy as np
-from numpy.typing import NDArray
-
-from baserate.bench.figures import Chart, Line, LineStyle, chart_svg, legend_entry
+from baserate.bench.figures import Chart, Line, LineStyle, chart_svg, legend_entry, spans
 from baserate.bench.trust_tour import Tour
 from baserate.protocols import FloatArray
 
@@ -67,7 +64,7 @@ def _said(found: Tour) -> str:
 def charts(found: Tour) -> dict[str, Chart]:
     """By what they are of: the share and its band, the evidence, the accuracy; shaded while the gate holds back."""
     x = found.rounds.tolist()
-    spans = _spans(found.rounds, found.held_back)
+    held = spans(found.rounds, found.held_back)
 
     def banded(values: FloatArray) -> Line:
         return Line(x, values[:, 0].tolist(), low=values[:, 1].tolist(), high=values[:, 2].tolist())
@@ -77,15 +74,9 @@ def charts(found: Tour) -> dict[str, Chart]:
     evidence = {_EVIDENCE: Line(x, found.evidence.tolist())}
     limit = 1.0 / found.alpha
     return {
-        "share": Chart("Share of the class that grows", "round", share, spans=spans, flush=True, shares=True),
+        "share": Chart("Share of the class that grows", "round", share, spans=held, flush=True, shares=True),
         "evidence": Chart(
-            "Evidence against label shift", "round", evidence, spans=spans, flush=True, log_y=True, limit=limit
+            "Evidence against label shift", "round", evidence, spans=held, flush=True, log_y=True, limit=limit
         ),
-        "accuracy": Chart("Accuracy", "round", accuracy, spans=spans, flush=True, shares=True),
+        "accuracy": Chart("Accuracy", "round", accuracy, spans=held, flush=True, shares=True),
     }
-
-
-def _spans(rounds: NDArray[np.int64], held_back: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """From when to when the gate held back."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], held_back, [False]]).astype(int)))
-    return [(float(rounds[a]), float(rounds[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]

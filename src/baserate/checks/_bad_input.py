@@ -25,7 +25,7 @@ BAD_VECTORS: list[Any] = [
 BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
 GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
-    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3,
+    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [
@@ -48,6 +48,7 @@ BAD: dict[str, list[Any]] = {
     "n_rounds": BAD_COUNTS,
     "n_classes": [*BAD_COUNTS, 1],
     "rng": ["seed", -1, 1.5],
+    "previous": [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, -1], [0, 1, "2"], [None] * 3, "012", 1, [0, 1, 1.5]],
     "rounds": [-1, 1.5, "3", None, True],
     "level": [0.0, 1.0, -0.5, 90, np.nan, "0.9", None],
     "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, [*range(59), None], "a", 1],

@@ -15,7 +15,7 @@ _ASIDE, _MOST_ASIDE = 3, 300  # one in so many samples is laid aside to compare 
 _MOST_ROWS = 5000
 _FEWEST = 50  # samples of the holdout below which nothing is said
 _SAMPLES = 100.0  # of the stream, below which nothing is said
-_SURE = 2.0  # standard errors
+_SURE = 3.0  # standard errors: it is asked again and again
 _RIDGE = 1.0  # pseudo-samples of each class for which all weights are alike: confused classes must not make them wild
 
 
@@ -41,7 +41,7 @@ class UnknownMass(Component):
     Attributes
     ----------
     mass_ : float
-        The share of the stream that is unknown; 0 if that is within two standard errors of none, or below 100 samples.
+        The share of the stream that is unknown; 0 if it is within three standard errors of none, or below 100 samples.
     raw_ : float
         The estimate itself, which may be negative.
     error_ : float
