@@ -1,71 +1,69 @@
-"""A job that runs once a day and keeps what it knows in a file: ``python cron_job.py STATE HOLDOUT DAY OUT``.
+"""A job that runs once a day: ``baserate adapt DAY --holdout HOLDOUT -o OUT --state STATE``, and nothing else.
 
-The first run learns the holdout, the others go on where the one before stopped. The state is replaced in one step and
-last: a run that is killed has written nothing that counts, and can be run again. Without arguments three days are
-played through, each in a process of its own; one is killed half-way and run again.
+The first run learns the holdout, the others go on where the one before stopped. A run that is killed is run again: its
+output is the same as if nothing had happened. Here three days are played through, and the second run is killed on its
+way, without a chance to clean up.
 """
 
-import argparse
-import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
 
 import baserate
+from baserate.models import outputs
+from baserate.shifts import Monotone, sample_stream
+
+ROWS, ROUND = 1000, 100
 
 
-def run(state, holdout, day, out):
-    """Adapt the probabilities in the file `day`, a hundred at a time."""
-    if state.exists():
-        adapter = baserate.load(state)
-    else:
-        known = np.load(holdout)
-        adapter = baserate.RegressAndReweight().fit(known["proba"], known["y"])
-    proba = np.load(day)
-    steps = [adapter.step(proba[start : start + 100]) for start in range(0, len(proba), 100)]
-    if os.environ.get("PULL_THE_PLUG"):
-        os._exit(1)
-    np.save(out, np.concatenate([step.proba for step in steps]))
-    baserate.save(adapter, state)
+def write(path, proba, y=None):
+    """A file of probabilities, with labels if there are any."""
+    columns = [f"p_{c}" for c in range(proba.shape[1])]
+    table = np.column_stack([proba] if y is None else [proba, y])
+    header = ",".join(columns if y is None else [*columns, "label"])
+    np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
+
+
+def job(folder, day):
+    """What a crontab would have in it."""
+    words = ["adapt", f"day{day}.csv", "--holdout", "holdout.csv", "-o", f"adapted{day}.csv"]
+    words += ["--state", "shop.state", "--rounds", str(ROUND)]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-m", "baserate", *words], cwd=folder, stdout=quiet, stderr=quiet)
 
 
 def main(seed=0):
     """Play three days, and compare with a process that was never stopped."""
-    from baserate.models import outputs
-    from baserate.shifts import Monotone, sample_stream
-
     images = outputs("mnist", "forest")
     drift = Monotone(second=np.eye(10)[3])
-    stream = sample_stream(images.target_proba, images.target_y, drift, n_rounds=3, batch_size=1000, rng=seed)
-    adapter = baserate.RegressAndReweight().fit(images.holdout_proba, images.holdout_y)
+    stream = sample_stream(images.target_proba, images.target_y, drift, n_rounds=3, batch_size=ROWS, rng=seed)
+    held = images.holdout_proba[:2000], images.holdout_y[:2000]
+    adapter = baserate.RegressAndReweight().fit(*held)
     wrong, same = np.zeros(2), True
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        np.savez(folder / "holdout.npz", proba=images.holdout_proba, y=images.holdout_y)
+        write(folder / "holdout.csv", *held)
         for batch in stream:
-            day, out = folder / f"day{batch.index}.npy", folder / f"adapted{batch.index}.npy"
-            np.save(day, batch.proba)
-            command = [sys.executable, __file__, folder / "state.baserate", folder / "holdout.npz", day, out]
-            if batch.index == 2:
-                killed = subprocess.run(command, env={**os.environ, "PULL_THE_PLUG": "1"}, check=False)
-                print(f"day 2: killed with exit status {killed.returncode}, run again")
-            subprocess.run(command, check=True)
-            adapted = np.load(out)
+            write(folder / f"day{batch.index}.csv", batch.proba)
+            if batch.index == 1:
+                killed = job(folder, 1)
+                time.sleep(1.0)
+                killed.kill()
+                print(f"day 1: killed, exit status {killed.wait()}, run again")
+            if job(folder, batch.index).wait() != 0:
+                raise SystemExit(f"the job of day {batch.index} failed")
+            rows = np.genfromtxt(folder / f"adapted{batch.index}.csv", delimiter=",", names=True, encoding="utf-8")
+            adapted = np.column_stack([rows[f"adapted_p_{c}"] for c in range(10)])
             wrong += [(proba.argmax(axis=1) != batch.y).sum() for proba in (batch.proba, adapted)]
-            expected = [adapter.step(batch.proba[start : start + 100]).proba for start in range(0, 1000, 100)]
-            same = same and np.array_equal(adapted, np.concatenate(expected))
-    print(f"wrong: {wrong[0] / 3000:.1%} of the model's own answers, {wrong[1] / 3000:.1%} of the adapted ones")
-    print(f"bit for bit what one long process gives: {'yes' if same else 'no'}")
+            expected = [adapter.step(batch.proba[start : start + ROUND]).proba for start in range(0, ROWS, ROUND)]
+            same = same and np.abs(adapted - np.concatenate(expected)).max() < 1e-12
+    print(f"wrong: {wrong[0] / 3 / ROWS:.1%} of the model's own answers, {wrong[1] / 3 / ROWS:.1%} of the adapted ones")
+    print(f"what one long process gives: {'yes' if same else 'no'}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
-        main()
-    else:
-        parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-        for argument in ("state", "holdout", "day", "out"):
-            parser.add_argument(argument, type=Path)
-        run(**vars(parser.parse_args()))
+    main()

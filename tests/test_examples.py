@@ -26,8 +26,8 @@ CLAIMS = {
         ),
     ),
     "cron_job": (
-        [],
-        rf"killed with exit status 1.*wrong: {PERCENT}.*?{PERCENT}.*process gives: yes",
+        ["polars"],
+        rf"killed, exit status -9.*wrong: {PERCENT}.*?{PERCENT}.*process gives: yes",
         lambda own, adapted: adapted < 0.8 * own,
     ),
     "onnx_offsets": (

@@ -54,7 +54,7 @@ def by_hand(proba, y, rounds):
         full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), plain.calibrate(batch)
         gate.update_labels(*((p.argmax(axis=1)[told] != labels[told]).astype(float) for p in (full, none)))
         plain.update(batch, labels)
-        kept.append(batch[:: max(len(batch) // 1024, 1)])
+        kept.append(batch[:: max(len(batch) // 512, 1)])
         seen += 1
         if sum(map(len, kept)) < 256:
             if 0.5 * np.abs(plain.prior_ - gate._rehearsed_at).sum() > 0.1:  # a jump is not waited with

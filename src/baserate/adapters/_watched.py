@@ -11,7 +11,7 @@ class Watched(ReweightingAdapter):
     """The part of an adapter around a tracker that answers how far it can be trusted.
 
     The check of label shift, the gate and the unknown mass look at every 256 samples that were collected, and of rounds
-    of 2,048 or more at some 1,024 from all over them; what they say is as of then.
+    of 1,024 or more at some 512 from all over them; what they say is as of then.
     """
 
     gate: bool

@@ -15,7 +15,7 @@ from baserate.trust.unknown import UnknownMass
 COLLECTED = 256
 """Samples that are collected before the check and the gate look at them: one by one they would cost more than all else.
 """
-MOST = 1024
+MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
 
@@ -24,7 +24,7 @@ class Watch(Component):
     """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are
-    collected until there are 256 samples; of a round of 2,048 or more about 1,024 are looked at, from all over it. The
+    collected until there are 256 samples; of a round of 1,024 or more about 512 are looked at, from all over it. The
     check, the gate's decision and the unknown mass are as of then. But where the class mix jumps, the gate rehearses at
     once.
 

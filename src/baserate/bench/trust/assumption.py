@@ -29,7 +29,7 @@ from baserate.bench.trust.assumption_figure import save_delays
 from baserate.bench.trust.assumption_tables import LONGEST, SOON, Case, Run, delays, summary_table, true_table
 from baserate.models import outputs
 from baserate.protocols import FloatArray, IntArray, Shift
-from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
+from baserate.shifts import Adversary, Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
 from baserate.trackers import LikelihoodMixture
 from baserate.trust import AssumptionCheck
 from baserate.trust.watch import COLLECTED
@@ -37,7 +37,7 @@ from baserate.trust.watch import COLLECTED
 HOLDOUT, BATCH = 2000, 10
 ROUNDS_COLLECTED = -(-COLLECTED // BATCH)
 """Rounds after which an adapter has collected enough samples for the check to look at them."""
-SHIFTS: tuple[Shift, ...] = (Monotone(), Square(), Sinusoidal(), Bernoulli(), Constant(), RandomWalk())
+SHIFTS: tuple[Shift, ...] = (Monotone(), Square(), Sinusoidal(), Bernoulli(), Constant(), RandomWalk(), Adversary())
 OUTPUTS = (("mnist", "mlp"), ("fashion", "mlp"), ("synthetic", "linear"))
 _UNSEEN = (9, 5, 1, 8, 3)
 _POINTS = (0.5, 1.0, 2.0, 5.0, 10.0)
