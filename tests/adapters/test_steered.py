@@ -147,6 +147,8 @@ def test_what_is_refused_changes_nothing():
         with pytest.raises(ValueError, match=r"previous|\by\b"):
             adapter.refit(proba, y, previous)
         assert dumps(adapter) == before
+    with pytest.raises(ValueError, match="proba has shape"):
+        adapter.refit(0.5, [0], [0])
     adapter.refit(*outputs(4), [0, 1, 2, None])
     assert adapter.waiting_ == 0
     fixed = moved(tracker=FollowTheHistory(K))

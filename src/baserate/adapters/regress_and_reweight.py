@@ -36,7 +36,7 @@ from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, Likelihood
 from baserate.trust import HoldoutWarning, health
 from baserate.trust.health import CONFUSED
 from baserate.trust.watch import Watch
-from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, warn_user
+from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, check_proba, warn_user
 
 
 class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
@@ -78,7 +78,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         against it: see `baserate.trust.Gate`. ``False`` always uses the tracked mix as it is, as the paper does.
     alpha : float, optional
         The probability of a false alarm, in the check of label shift, that is acceptable. ``None``, without a gate,
-        leaves out the check and the search for unknown mass, which take a third of a small round's time.
+        leaves out the check and the search for unknown mass, which take nearly half of a small round's time.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
             self._learn(proba, y, tracker=self.tracker_)
             return self
         before = self.prior_
-        places = check_previous(previous, np.shape(proba)[-1], len(before))
+        places = check_previous(previous, check_proba(proba).shape[1], len(before))
         then = copy.copy(self)
         then._learn(proba, y, tracker=None)
         then.set_prior(carried_over(before, then.source_prior_, places))
@@ -226,7 +226,8 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
 
     def _new_marginals(self, tracker: Tracker | None) -> Any:
         """An unfitted estimator; none by default where nobody would read what it sees."""
-        follows = tracker or self.tracker or LikelihoodMixture
+        given = self.tracker if tracker is None else tracker
+        follows = LikelihoodMixture if given is None else given
         if self.marginals is None and not getattr(follows, "reads_sightings", True):
             return None
         return new_marginals(self.marginals)

@@ -33,6 +33,7 @@ class RunningAdapter:
     fallback_reason_ = _as_inside("fallback_reason_")
     fallback_since_ = _as_inside("fallback_since_")
     unknown_mass_ = _as_inside("unknown_mass_")
+    known_prior_ = _as_inside("known_prior_")
     waiting_ = _as_inside("waiting_")
     missed_labels_ = _as_inside("missed_labels_")
 

@@ -124,7 +124,7 @@ class LabelShiftClassifier(RunningAdapter, MetaEstimatorMixin, ClassifierMixin, 
         source_prior: ArrayLike | None = None,
         max_waiting: int = 10_000,
         gate: bool = True,
-        alpha: float = 0.05,
+        alpha: float | None = 0.05,
         cv: Any = 5,
         n_jobs: int | None = None,
     ) -> None:
