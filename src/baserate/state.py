@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
-from joblib.hashing import NumpyHasher  # type: ignore[import-untyped]
-from sklearn.base import BaseEstimator, clone  # type: ignore[import-untyped]
-from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 
 from baserate._version import __version__
+from baserate.parameters import Parametrised, clone
 
 SCHEMA = 1
 """Version of the file format. A reader knows every schema up to its own."""
@@ -35,11 +33,12 @@ class _UnreadableError(ValueError):
     """The file is whole, but cannot be used here; says why."""
 
 
-class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Component(Parametrised):
     """Base of everything that has parameters and running state.
 
-    From scikit-learn it has `get_params`, `set_params`, `clone` and a repr; the constructor stores its arguments
-    untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts, further components.
+    As scikit-learn's estimators it has `get_params`, `set_params` and a repr, and can be cloned; the constructor stores
+    its arguments untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts,
+    further components.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -199,26 +198,31 @@ def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
     return obj
 
 
-class _ModelHasher(NumpyHasher):  # type: ignore[misc]  # joblib ships no types
-    """joblib's hash, which a model keeps when it is pickled and read again."""
+def _hash(model: Any) -> str:
+    """Joblib's hash, which a model keeps when it is pickled and read again."""
+    from joblib.hashing import NumpyHasher  # type: ignore[import-untyped]  # slow to import, and seldom needed
 
-    def save(self, obj: Any) -> None:
-        if isinstance(obj, np.ma.MaskedArray):  # joblib cannot hash one; the results of a search hold some
-            obj = ("masked", np.array(obj.data), np.array(np.ma.getmaskarray(obj)))
-        elif type(obj) is np.ndarray and not obj.dtype.hasobject:
-            # joblib hashes strides, and those of an axis of length 1 do not survive pickling. A copy would not do:
-            # the gaps in the records of a tree are not copied.
-            columns_first = obj.flags.f_contiguous and not obj.flags.c_contiguous
-            rows = obj.T if columns_first else obj
-            rows = np.ascontiguousarray(rows).reshape(-1).reshape(rows.shape)
-            obj = rows.T if columns_first else rows
-        super().save(obj)
+    class ModelHasher(NumpyHasher):  # type: ignore[misc]  # joblib ships no types
+        def save(self, obj: Any) -> None:
+            if isinstance(obj, np.ma.MaskedArray):  # joblib cannot hash one; the results of a search hold some
+                obj = ("masked", np.array(obj.data), np.array(np.ma.getmaskarray(obj)))
+            elif type(obj) is np.ndarray and not obj.dtype.hasobject:
+                # joblib hashes strides, and those of an axis of length 1 do not survive pickling. A copy would not do:
+                # the gaps in the records of a tree are not copied.
+                columns_first = obj.flags.f_contiguous and not obj.flags.c_contiguous
+                rows = obj.T if columns_first else obj
+                rows = np.ascontiguousarray(rows).reshape(-1).reshape(rows.shape)
+                obj = rows.T if columns_first else rows
+            super().save(obj)
+
+    return str(ModelHasher("md5").hash(model))
 
 
 def fingerprint(model: Any) -> str:
     """A hash of a foreign model, to tell on loading whether it is the same one. That it is frozen does not matter."""
-    bare = model.estimator if isinstance(model, FrozenEstimator) else model
-    return f"{type(bare).__module__}.{type(bare).__qualname__}:{_ModelHasher('md5').hash(bare)}"
+    frozen = sys.modules.get("sklearn.frozen")  # if it was never imported, this is none
+    bare = model.estimator if frozen is not None and isinstance(model, frozen.FrozenEstimator) else model
+    return f"{type(bare).__module__}.{type(bare).__qualname__}:{_hash(bare)}"
 
 
 def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:

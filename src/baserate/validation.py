@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 
 from baserate.compiled import compiled
 from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key
@@ -368,6 +367,8 @@ def check_keys(keys: Any, name: str = "keys", held: Iterable[Key] = ()) -> list[
 def check_fitted(estimator: object, attribute: str) -> None:
     """Check that `fit` has been called."""
     if not hasattr(estimator, attribute):
+        from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]  # not before it is needed: slow
+
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet; call fit on the holdout first.")
 
 

@@ -4,9 +4,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.calibrators import AutoCalibrator
+from baserate.parameters import clone
 from baserate.protocols import Calibrator, FloatArray, IntArray, Step
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
@@ -115,7 +115,7 @@ class ReweightingAdapter(Component):
         check_has_methods(self.calibrator, "calibrator", Calibrator, "fit and transform")
         if not labeled:
             raise ValueError("y is missing: a calibrator needs a labelled holdout. Give one, or set calibrator=None.")
-        return clone(self.calibrator, safe=False)
+        return clone(self.calibrator)
 
     def _source_prior(self, labels: IntArray | None, n_classes: int) -> FloatArray:
         if self.source_prior is not None:

@@ -4,9 +4,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.marginals import BBSE
+from baserate.parameters import clone
 from baserate.protocols import UNLABELLED, FloatArray, IntArray, MarginalEstimator
 from baserate.validation import check_has_methods
 
@@ -16,7 +16,7 @@ def new_marginals(marginals: MarginalEstimator | None) -> Any:
     if marginals is None:
         return BBSE()
     check_has_methods(marginals, "marginals", MarginalEstimator, "fit and estimate")
-    return clone(marginals, safe=False)
+    return clone(marginals)
 
 
 def fit_marginals(

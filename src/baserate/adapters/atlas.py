@@ -59,6 +59,8 @@ class ATLAS(UOGD):
     Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
     """
 
+    _sigma: float
+
     def __init__(
         self,
         coef: ArrayLike,

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters._late_labels import LateLabels
 from baserate.adapters._previous_classes import carried_over, check_previous
@@ -17,6 +16,7 @@ from baserate.adapters._steered import Steered
 from baserate.adapters._waiting import Waiting
 from baserate.adapters._watched import Watched
 from baserate.marginals import BBSE
+from baserate.parameters import clone
 from baserate.protocols import (
     BindableTracker,
     Calibrator,
@@ -236,7 +236,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         if self.tracker is None:
             return LikelihoodMixture(n_classes)
         check_has_methods(self.tracker, "tracker", Tracker, "predict, update and reset")
-        tracker: Tracker = clone(self.tracker, safe=False)
+        tracker: Tracker = clone(self.tracker)
         if len(tracker.predict()) != n_classes:
             raise ValueError(
                 f"tracker follows {len(tracker.predict())} classes; the holdout has {n_classes}. Construct it with "

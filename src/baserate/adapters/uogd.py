@@ -63,6 +63,10 @@ class UOGD(LastLayerAdapter):
     Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
     """
 
+    marginals_: MarginalEstimator
+    _radius: float
+    _gradient_bound: float
+
     def __init__(
         self,
         coef: ArrayLike,

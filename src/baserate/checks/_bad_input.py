@@ -61,7 +61,11 @@ def public_methods(obj: Any) -> Iterator[tuple[str, list[str]]]:
     # Names of samples are of use only where their labels may come late.
     skipped = {"evidence"} if tracker is None or isinstance(tracker, CorrectableTracker) else {"evidence", "ids"}
     for name, method in inspect.getmembers(type(obj), inspect.isfunction):
-        if not name.startswith("_") and name not in TRUSTING and not method.__module__.startswith("sklearn"):
+        if (
+            not name.startswith("_")
+            and name not in TRUSTING
+            and not method.__module__.startswith(("sklearn", "baserate.parameters"))
+        ):
             arguments = [p.name for p in inspect.signature(method).parameters.values() if p.kind is not p.VAR_KEYWORD]
             cannot = (name == "update_labels" and "ids" in skipped) or (name == "idle" and not _can_idle(obj))
             if not cannot:

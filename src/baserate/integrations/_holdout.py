@@ -66,7 +66,7 @@ def known_classes(model: Any) -> NDArray[Any]:
 
 def frozen_holdout(model: Any, X: Any, y: NDArray[Any]) -> Holdout:
     """The samples are the holdout of a model that is fitted already."""
-    if isinstance(model, BaseEstimator) and not _is_fitted(model):
+    if hasattr(model, "__sklearn_tags__") and not _is_fitted(model):
         raise NotFittedError(
             f"estimator is a frozen {type(model).__name__} that was never fitted; fit it first, or give it unfrozen."
         )
@@ -160,7 +160,7 @@ def _is_fitted(estimator: BaseEstimator) -> bool:
 
 
 def _warn_of_retraining(estimator: Any) -> None:
-    if isinstance(estimator, BaseEstimator) and get_tags(estimator).requires_fit and _is_fitted(estimator):
+    if hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).requires_fit and _is_fitted(estimator):
         warn_user(
             f"the {type(estimator).__name__} is fitted already, and a copy of it is now trained anew on the samples "
             "given to fit. To keep it as it is, wrap it: LabelShiftClassifier(sklearn.frozen.FrozenEstimator(model)), "

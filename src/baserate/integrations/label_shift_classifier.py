@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone  # type: ignore[import-untyped]
 from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
@@ -43,7 +43,13 @@ _PASSED_ON = (
 )  # fmt: skip
 
 
-class LabelShiftClassifier(RunningAdapter, MetaEstimatorMixin, ClassifierMixin, Component):  # type: ignore[misc]
+class LabelShiftClassifier(
+    RunningAdapter,
+    MetaEstimatorMixin,  # type: ignore[misc]  # scikit-learn ships no types
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    Component,
+):
     """A classifier that follows the class mix of its stream, by `RegressAndReweight` around any model.
 
     `predict` and `predict_proba` use the class mix as known now and change nothing; `partial_fit` takes in a batch of

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.learners._base import BaseLearner
+from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
 from baserate.state import check_array
@@ -42,7 +42,7 @@ class TrackingLearner(BaseLearner):
             tracker: Tracker = FLHFTL(self.n_classes)
         else:
             check_has_methods(self.tracker, "tracker", Tracker, "predict, update and reset")
-            tracker = clone(self.tracker, safe=False)
+            tracker = clone(self.tracker)
         if len(tracker.predict()) != self.n_classes:
             raise ValueError(
                 f"tracker follows {len(tracker.predict())} classes; the learner has {self.n_classes}. Construct it "

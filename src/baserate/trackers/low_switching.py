@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone  # type: ignore[import-untyped]
 
+from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
 from baserate.state import Beginning, check_array
 from baserate.trackers._stationary import begin, quantile, straying
@@ -113,7 +113,7 @@ class LowSwitching(Beginning):
         if self.horizon is not None:
             check_integer(self.horizon, "horizon", 1)
         check_option_or_real(self.threshold, "threshold", ["calibrated", "theory"], 0.0, 1e18)
-        self.tracker_: Any = clone(self.tracker, safe=False)
+        self.tracker_: Any = clone(self.tracker)
         self._straying = np.zeros(1), np.zeros(1)
         self._straying_at: int | None = None
         self.reset()

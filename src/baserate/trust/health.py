@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtri
 
 from baserate.protocols import FloatArray, IntArray
 from baserate.validation import check_labels, check_prior, check_proba, check_real, check_vector
@@ -228,9 +228,7 @@ def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> li
     gaps = (weights[:, np.newaxis] * (proba - told)).mean(axis=0)
     errors = np.sqrt((weights[:, np.newaxis] ** 2 * proba * (1.0 - proba)).sum(axis=0)) / n
     shares = (weights[:, np.newaxis] * told).mean(axis=0)
-    off = np.flatnonzero(
-        (np.abs(gaps) > norm.isf(_SIGNIFICANT / (2 * k)) * errors) & (np.abs(gaps) > _RELATIVE * shares)
-    )
+    off = np.flatnonzero((np.abs(gaps) > -ndtri(_SIGNIFICANT / (2 * k)) * errors) & (np.abs(gaps) > _RELATIVE * shares))
     if len(off):
         worst = int(off[np.abs(gaps[off]).argmax()])
         found.append(
@@ -255,7 +253,7 @@ def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> li
         statistic += difference**2 / variance
         gap += abs(difference) / n
         noise += np.sqrt(2.0 / np.pi * variance) / n
-    if chi2.sf(statistic, bins) < _SIGNIFICANT and gap - noise > _POINTS:
+    if chdtrc(bins, statistic) < _SIGNIFICANT and gap - noise > _POINTS:
         word = "too sure" if float((weights * (confidence - right)).sum()) > 0.0 else "not sure enough"
         found.append(
             Problem(

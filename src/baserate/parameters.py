@@ -1,0 +1,97 @@
+"""What scikit-learn expects of anything with parameters, without importing scikit-learn.
+
+That takes longer than all else that this package needs to begin with, and most of what runs here never calls it.
+"""
+
+import copy
+import inspect
+from typing import Any, Self, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class Parametrised:
+    """Base of what has parameters: the arguments of its constructor, each stored untouched under its own name.
+
+    scikit-learn's `clone`, `GridSearchCV` and `Pipeline` take it for an estimator.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Also those of the parameters themselves, as ``outer__inner``.
+        """
+        params: dict[str, Any] = {}
+        for name in _names(type(self)):
+            value = params[name] = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                params.update((f"{name}__{inner}", item) for inner, item in value.get_params().items())
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name; ``outer__inner`` is the parameter `inner` of the parameter `outer`."""
+        inner: dict[str, dict[str, Any]] = {}
+        known = _names(type(self))
+        for name in params:
+            outer = name.partition("__")[0]
+            if outer not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {outer!r}; it has {', '.join(known) or 'none'}."
+                )
+        for name, value in params.items():
+            outer, nested, rest = name.partition("__")
+            if nested:
+                inner.setdefault(outer, {})[rest] = value
+            else:
+                setattr(self, name, value)
+        for outer, values in inner.items():
+            getattr(self, outer).set_params(**values)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        params = {name: clone(value) for name, value in self.get_params(deep=False).items()}
+        new = type(self)(**params)
+        for name, value in params.items():
+            if getattr(new, name) is not value:
+                raise RuntimeError(
+                    f"{self} cannot be cloned: its constructor does not store its argument {name!r} as it is."
+                )
+        return new
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+
+        return BaseEstimator.__sklearn_tags__(self)
+
+    def __repr__(self) -> str:
+        """The call that makes it, without arguments that are as by default."""
+        defaults = _names(type(self))
+        given = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        told = (f"{name}={text}" for name, text in given.items() if text != repr(defaults[name]))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+def clone(obj: T) -> T:
+    """A new object with the same parameters, without what it has come to hold since it was made.
+
+    What has no parameters is copied. The same as scikit-learn's ``clone(obj, safe=False)``.
+    """
+    return cast(T, _clone(obj))
+
+
+def _clone(obj: Any) -> Any:
+    if isinstance(obj, list | tuple):
+        return type(obj)(_clone(item) for item in obj)
+    if isinstance(obj, type) or not hasattr(obj, "get_params"):
+        return copy.deepcopy(obj)
+    if hasattr(obj, "__sklearn_clone__"):
+        return obj.__sklearn_clone__()
+    return Parametrised.__sklearn_clone__(obj)
+
+
+def _names(cls: type) -> dict[str, Any]:
+    """The arguments of a constructor, and their defaults."""
+    return {name: argument.default for name, argument in sorted(inspect.signature(cls).parameters.items())}
