@@ -1,5 +1,6 @@
 """Are the ids of a file unique? Eight bytes a row, looked at whenever their number has doubled, and at the end."""
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Ids:
         self._parts = [] if hashes is None or not len(hashes) else [hashes]
         self._n = sum(map(len, self._parts))
         self._next = max(2 * self._n, 1 << 16)
+        self._lock = Lock()  # one thread reads on while another saves what there is
 
     def add(self, values: Any) -> None:
         """Take in the ids of the next rows."""
@@ -34,7 +36,8 @@ class Ids:
             raise FileProblemError(
                 self._file, "the id is missing; fill it in, or leave --id out", row=self._n + bad, column=self.column
             )
-        self._parts.append(values.hash(1).to_numpy())
+        with self._lock:
+            self._parts.append(values.hash(1).to_numpy())
         self._n += len(values)
         self._newest = values
         if self._n >= self._next:
@@ -43,9 +46,10 @@ class Ids:
     @property
     def hashes(self) -> NDArray[np.uint64]:
         """Of all rows so far, in their order."""
-        if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
-        return self._parts[0] if self._parts else np.empty(0, dtype=np.uint64)
+        with self._lock:
+            if len(self._parts) > 1:
+                self._parts = [np.concatenate(self._parts)]
+            return self._parts[0] if self._parts else np.empty(0, dtype=np.uint64)
 
     def check(self) -> None:
         """Raise if an id came twice."""

@@ -1,6 +1,7 @@
 """``baserate adapt``: read, step, write, all at the same time; and never lose what is done, or leave half of it."""
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -167,49 +168,53 @@ class _Run:
         due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
             coming = self._coming(reading, pieces)
-            written: Future[Counts] | None = None
+            written = saved = _NOTHING
             while (batch := coming.result()) is not None:
                 coming = self._coming(reading, pieces)
                 outcome = stepper.step(batch)
                 self._kept.clock = None if stepper.window is None else (seconds, stepper.window)
-                self._count(written)
+                written.result()
                 written = writing.submit(self._write, output, outcome)
                 self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume
                 self._kept.rows += len(batch.proba)
                 if self._job.resumable and due.now(self._file["row"]):
-                    self._count(written)
-                    written = None
-                    self._save()
+                    saved.result()
+                    saved = writing.submit(self._save, self._snapshot(), written)
                 if self._watch is not None:
                     self._watch.advance(len(batch.proba))
-            self._count(written)
+            written.result()
+            saved.result()
 
     def _coming(self, reading: ThreadPoolExecutor, pieces: Iterator[Batch]) -> "Future[Batch | None] | _Later":
         """The next piece, read ahead; but not from a pipe, where a thread that waits could not be stopped."""
         return _Later(pieces) if self._job.stream.is_stream else reading.submit(next, pieces, None)
 
-    def _write(self, output: Output, outcome: Outcome) -> Counts:
+    def _write(self, output: Output, outcome: Outcome) -> None:
         labels = outcome.adapted.argmax(axis=1)
         self._sinks[0].append(output.rows(outcome, labels))
         for sink in self._sinks[1:]:
             sink.append(table_of_rounds(outcome))
-        return outcome.counts(labels)
+        for name, n in outcome.counts(labels)._asdict().items():
+            setattr(self._kept, name, getattr(self._kept, name) + n)
 
-    def _count(self, written: Future[Counts] | None) -> None:
-        """Wait until a piece is written, and add what its labels say."""
-        if written is not None:
-            counts = written.result()
-            self._kept.labelled += counts.labelled
-            self._kept.model_right += counts.model_right
-            self._kept.adapted_right += counts.adapted_right
-
-    def _save(self) -> None:
-        assert self._job.state is not None
-        for name, sink in zip(("out", "rounds"), self._sinks, strict=False):
-            self._file[name] = sink.mark()
+    def _snapshot(self) -> Kept:
+        """What there is after the last step, for a thread that saves it while the next steps are taken."""
+        kept = copy.deepcopy(self._kept)
+        assert kept.file is not None
         if self._ids is not None:
-            self._file["ids"] = self._ids.hashes[: self._file["row"]]
-        self._kept.save(self._job.state)
+            kept.file["ids"] = self._ids.hashes[: kept.file["row"]]
+        return kept
+
+    def _save(self, kept: Kept, written: Future[None]) -> None:
+        """Runs in the thread that writes, just after the last piece that `kept` knows of was `written`."""
+        written.result()  # where that failed, the state must not say that it is there
+        assert self._job.state is not None
+        assert kept.file is not None
+        for name, sink in zip(("out", "rounds"), self._sinks, strict=False):
+            kept.file[name] = sink.mark()
+        for name in Counts._fields:  # which that thread adds up
+            setattr(kept, name, getattr(self._kept, name))
+        kept.save(self._job.state)
         self._saved = True
 
     def _finish(self) -> None:
@@ -238,6 +243,11 @@ class _Run:
     def _remove(self) -> None:
         for part, _ in self._parts:
             part.unlink(missing_ok=True)
+
+
+_NOTHING: Future[None] = Future()
+"""What is done already."""
+_NOTHING.set_result(None)
 
 
 class _Later(NamedTuple):
