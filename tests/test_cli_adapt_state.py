@@ -135,7 +135,9 @@ def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypat
 
 
 def test_killed_by_a_signal_at_random_moments(tmp_path):
-    write(frame(100_000, seed=3)[0], tmp_path / "s.parquet")
+    write(
+        frame(300_000, seed=3)[0], tmp_path / "s.parquet"
+    )  # enough to be killed in the middle, on a busy machine, too
     words = [sys.executable, "-m", "baserate", "adapt", "s.parquet", "--holdout", "holdout.csv"]
     words += ["--rounds", "100"]
     subprocess.run([*words, "-o", "whole.parquet"], check=True, capture_output=True)
@@ -157,7 +159,7 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
 
 @pytest.mark.parametrize(("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
-    write(frame(100_000)[0], tmp_path / "s.csv")
+    write(frame(300_000)[0], tmp_path / "s.csv")
     there = {"holdout.csv", "s.csv"}
     words = [sys.executable, "-m", "baserate", "adapt", "s.csv", "-o", "o.csv", "--holdout", "holdout.csv"]
     words += ["--rounds", "100", "--state", "kept"] if kept else ["--rounds", "100"]
