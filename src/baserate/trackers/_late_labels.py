@@ -7,12 +7,14 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.trackers._experts import (
     EXPERTS,
     FIRST_RECALLED,
+    HELD,
     KEPT,
     MEMORIES,
     RECALLED,
     SHARES,
-    belongs,
-    plays,
+    TOGETHER,
+    begin,
+    make_room,
 )
 from baserate.trackers._soft_counts import look, posterior, weigh
 
@@ -30,11 +32,13 @@ def note(
     labels: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the experts are judged by, the mix that samples are counted by, and the known mixes they are counted for."""
-    mixes = plays(birth, counts)
-    judged = look(mixes, counts, weights, trust, slack, proba, source_prior, labels)
-    doubt, weight, together = weigh(mixes, judged, weights.copy(), trust.copy(), doubt, proba, source_prior, labels)
-    part = belongs(weight) if doubt == 0.0 else np.zeros(RECALLED)
-    return judged, together, part
+    mixes, room, shares = make_room(len(birth))
+    logs, inverse, n = np.empty(EXPERTS), 1.0 / source_prior, len(proba)
+    begin(birth, counts, weights, trust, mixes, room, shares)
+    look(counts, slack, proba, inverse, labels, 0, n, mixes, room, shares)
+    judged = mixes.copy()
+    weigh(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, room, shares, logs)
+    return judged, shares[TOGETHER].copy(), room[HELD, FIRST_RECALLED:].copy()
 
 
 @compiled

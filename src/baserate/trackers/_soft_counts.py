@@ -2,46 +2,85 @@
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
-from baserate.trackers._experts import doubted_more, excused, judge, mean, plays, recognise, remember, say, share
+from baserate.trackers._experts import (
+    EXPERTS,
+    FOUND,
+    LIKELY,
+    ONE,
+    SPARE,
+    TOGETHER,
+    begin,
+    belongs,
+    compare,
+    doubted_more,
+    excuse,
+    excuse_no_more,
+    judge,
+    make_room,
+    mean,
+    recognise,
+    remember,
+    share,
+)
 
 _BLOCK = 10  # likelihoods multiplied between logarithms; each is between about 1e-20 and 1 / (least source prior)
 
 
-@compiled
-def _likelihoods(
-    mixes: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray, each: FloatArray
-) -> FloatArray:
-    """(m,) log-likelihood of a batch under each expert; row i of `each`, if it has rows, becomes that of sample i."""
+@compiled_within
+def _likelihood(
+    mixes: FloatArray, proba: FloatArray, inverse: FloatArray, labels: IntArray, i: int, out: FloatArray, row: int
+) -> None:
+    """Make a row of `out` the likelihood of sample i under each expert; `inverse` is 1 / source prior."""
     k, m = mixes.shape
-    logs, product, likely, inverse = np.zeros(m), np.ones(m), np.empty(m), 1.0 / source_prior
-    for i in range(len(proba)):
-        label = labels[i] if len(labels) > 0 else UNLABELLED
-        if label == UNLABELLED:
-            likely[:] = 0.0
-            # Four classes at a time, because reading and writing `likely` takes longer than the sums.
-            for c in range(0, k - 3, 4):
-                a, b = proba[i, c] * inverse[c], proba[i, c + 1] * inverse[c + 1]
-                d, f = proba[i, c + 2] * inverse[c + 2], proba[i, c + 3] * inverse[c + 3]
-                for e in range(m):
-                    likely[e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (d * mixes[c + 2, e] + f * mixes[c + 3, e])
-            for c in range(k - k % 4, k):
-                a = proba[i, c] * inverse[c]
-                for e in range(m):
-                    likely[e] += a * mixes[c, e]
-        else:
-            for e in range(m):
-                likely[e] = mixes[label, e]
+    label = labels[i] if len(labels) > 0 else UNLABELLED
+    if label != UNLABELLED:
         for e in range(m):
-            product[e] *= likely[e]
-        if len(each) > 0:
-            each[i] = np.log(likely)
-        if i % _BLOCK == _BLOCK - 1 or i == len(proba) - 1:
+            out[row, e] = mixes[label, e]
+        return
+    for e in range(m):
+        out[row, e] = 0.0
+    # Four classes at a time, because reading and writing `out` takes longer than the sums.
+    for c in range(0, k - 3, 4):
+        a, b = proba[i, c] * inverse[c], proba[i, c + 1] * inverse[c + 1]
+        d, f = proba[i, c + 2] * inverse[c + 2], proba[i, c + 3] * inverse[c + 3]
+        for e in range(m):
+            out[row, e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (d * mixes[c + 2, e] + f * mixes[c + 3, e])
+    for c in range(k - k % 4, k):
+        a = proba[i, c] * inverse[c]
+        for e in range(m):
+            out[row, e] += a * mixes[c, e]
+
+
+@compiled_within
+def _likelihoods(
+    proba: FloatArray,
+    inverse: FloatArray,
+    labels: IntArray,
+    first: int,
+    end: int,
+    mixes: FloatArray,
+    room: FloatArray,
+    logs: FloatArray,
+) -> None:
+    """Likelihood of the samples `first` to `end` together under each expert, up to a factor.
+
+    Few likelihoods can be multiplied as they are; the products of more are added up in `logs`.
+    """
+    m, many = mixes.shape[1], end - first > _BLOCK
+    for e in range(m):
+        room[LIKELY, e], logs[e] = 1.0, 0.0
+    for i in range(first, end):
+        _likelihood(mixes, proba, inverse, labels, i, room, ONE)
+        for e in range(m):
+            room[LIKELY, e] *= room[ONE, e]
+        if many and ((i - first) % _BLOCK == _BLOCK - 1 or i == end - 1):
             for e in range(m):
-                logs[e] += np.log(product[e])
-                product[e] = 1.0
-    return logs
+                logs[e] += np.log(room[LIKELY, e])
+                room[LIKELY, e] = 1.0
+    if many:
+        compare(logs, room)
 
 
 @compiled
@@ -56,81 +95,94 @@ def posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
         out[c] *= total
 
 
-@compiled
-def _soft_counts(ratio: FloatArray, proba: FloatArray, labels: IntArray) -> FloatArray:
-    """(k,) how many samples of each class a batch has, where `ratio` is the class mix over the source's."""
-    k = len(ratio)
-    found, one = np.zeros(k), np.empty(k)
-    for i in range(len(proba)):
+@compiled_within
+def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, shares: FloatArray) -> None:
+    """How many samples of each class there are from `first` to `end`, under the mix that the experts play together."""
+    k = len(inverse)
+    for c in range(k):
+        shares[SPARE, c] = shares[TOGETHER, c] * inverse[c]
+        shares[FOUND, c] = 0.0
+    for i in range(first, end):
         label = labels[i] if len(labels) > 0 else UNLABELLED
         if label == UNLABELLED:
-            posterior(ratio, proba[i], one)
+            total = 0.0
             for c in range(k):
-                found[c] += one[c]
+                total += shares[SPARE, c] * proba[i, c]
+            total = 1.0 / total
+            for c in range(k):
+                shares[FOUND, c] += shares[SPARE, c] * proba[i, c] * total
         else:
-            found[label] += 1.0
-    return found
+            shares[FOUND, label] += 1.0
 
 
-@compiled
+@compiled_within
 def look(
-    mixes: FloatArray,
     counts: FloatArray,
-    weights: FloatArray,
-    trust: FloatArray,
     slack: FloatArray,
     proba: FloatArray,
-    source_prior: FloatArray,
+    inverse: FloatArray,
     labels: IntArray,
-) -> FloatArray:
-    """(k, m) what each expert is judged by in a batch."""
-    if slack.max() == 0.0:
-        return mixes
-    weight, together = say(weights, trust), np.empty(len(mixes))
-    mean(mixes, weight, together)
-    return excused(mixes, counts, weight, slack, _soft_counts(together / source_prior, proba, labels))
-
-
-@compiled
-def weigh(
+    first: int,
+    end: int,
     mixes: FloatArray,
-    judged: FloatArray,
+    room: FloatArray,
+    shares: FloatArray,
+) -> None:
+    """Put what each expert is judged by in a batch in the place of what it plays."""
+    if slack.max() > 0.0:
+        mean(mixes, room, shares)
+        _count(proba, inverse, labels, first, end, shares)
+        excuse(counts, slack, mixes, room, shares)
+
+
+@compiled_within
+def weigh(
     weights: FloatArray,
     trust: FloatArray,
     doubt: float,
     proba: FloatArray,
-    source_prior: FloatArray,
+    inverse: FloatArray,
     labels: IntArray,
-) -> tuple[float, FloatArray, FloatArray]:
-    """Judge the experts by a batch, in place; gives the doubt after it, and their weights and class mix together."""
-    logs = _likelihoods(judged, proba, source_prior, labels, np.empty((0, 0)))
-    doubt = doubted_more(doubt, say(weights, trust), logs)
-    judge(weights, trust, logs)
-    weight, together = say(weights, trust), np.empty(len(mixes))
-    mean(mixes, weight, together)
-    return doubt, weight, together
+    first: int,
+    end: int,
+    mixes: FloatArray,
+    room: FloatArray,
+    shares: FloatArray,
+    logs: FloatArray,
+) -> float:
+    """Judge the experts by a batch, in place; gives the doubt after it. They then play again what they do."""
+    _likelihoods(proba, inverse, labels, first, end, mixes, room, logs)
+    excuse_no_more(mixes, shares)
+    doubt = doubted_more(doubt, room)
+    judge(weights, trust, room)
+    belongs(doubt, room)
+    mean(mixes, room, shares)
+    return doubt
 
 
-@compiled
+@compiled_within
 def _predict(
-    birth: FloatArray, mixes: FloatArray, weights: FloatArray, trust: FloatArray, seen: int, out: FloatArray
+    birth: FloatArray, seen: int, mixes: FloatArray, room: FloatArray, shares: FloatArray, out: FloatArray
 ) -> None:
+    """The birth value to the last bit if nothing was seen, else what the experts play together."""
     if seen == 0:
         out[:] = birth
     else:
-        mean(mixes, say(weights, trust), out)
+        mean(mixes, room, shares)
+        out[:] = shares[TOGETHER]
 
 
 @compiled
 def predict(
     births: FloatArray, counts: FloatArray, weights: FloatArray, trust: FloatArray, rounds: IntArray, rows: IntArray
 ) -> FloatArray:
-    """Predictions of some keys; of a key that has seen nothing, its birth value to the last bit."""
+    """Predictions of some keys."""
     out = np.empty((len(rows), births.shape[1]))
+    mixes, room, shares = make_room(births.shape[1])
     for j in range(len(rows)):
         row = rows[j]
-        mixes = plays(births[row], counts[row])
-        _predict(births[row], mixes, weights[row], trust[row], rounds[row, 0], out[j])
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
+        _predict(births[row], rounds[row, 0], mixes, room, shares, out[j])
     return out
 
 
@@ -156,26 +208,24 @@ def take_in(
 
     Row j of `played`, if it has rows, becomes what is predicted before batch j.
     """
+    mixes, room, shares = make_room(births.shape[1])
+    logs, inverse = np.empty(EXPERTS), 1.0 / source_prior
     for j in range(len(rows)):
-        row, begin, end = rows[j], starts[j], starts[j + 1]
-        mixes, t = plays(births[row], counts[row]), rounds[row, 0] + 1
+        row, first, end = rows[j], starts[j], starts[j + 1]
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
         if len(played) > 0:
-            _predict(births[row], mixes, weights[row], trust[row], t - 1, played[j])
-        if begin == end:
+            _predict(births[row], rounds[row, 0], mixes, room, shares, played[j])
+        if first == end:
             continue
-        batch, known = proba[begin:end], labels[begin:end] if len(labels) > 0 else labels
-        judged = look(mixes, counts[row], weights[row], trust[row], slack, batch, source_prior, known)
-        doubt[row], weight, together = weigh(
-            mixes, judged, weights[row], trust[row], doubt[row], batch, source_prior, known
-        )
+        t = rounds[row, 0] + 1
+        look(counts[row], slack, proba, inverse, labels, first, end, mixes, room, shares)
+        now = weigh(weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, room, shares, logs)
         # The experts that foresaw the batch know best what its samples are.
-        found = _soft_counts(together / source_prior, batch, known)
-        remember(counts[row], found)
-        doubt[row], rounds[row, 1] = recognise(
-            counts[row], weight, doubted[row], doubt[row], made[row], rounds[row, 1], t, found
-        )
+        _count(proba, inverse, labels, first, end, shares)
+        remember(counts[row], room, shares)
+        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, shares)
         rounds[row, 0] = t
-        share(weights[row], trust[row], made[row], t)
+        share(weights[row], trust[row], made[row], t, room)
 
 
 @compiled
@@ -193,28 +243,26 @@ def take_in_frequencies(
     frequencies: FloatArray,
 ) -> None:
     """Take in class frequencies, one row for each of some keys, as if of one labelled sample cut into pieces."""
+    mixes, room, shares = make_room(births.shape[1])
+    logs, m = np.empty(EXPERTS), EXPERTS
     for j in range(len(rows)):
-        row, logs = rows[j], np.zeros(counts.shape[2])
-        mixes, t = plays(births[row], counts[row]), rounds[row, 0] + 1
-        judged = excused(mixes, counts[row], say(weights[row], trust[row]), slack, frequencies[j])
-        for c in range(judged.shape[0]):
-            for e in range(judged.shape[1]):
-                logs[e] += frequencies[j, c] * np.log(judged[c, e])
-        doubt[row] = doubted_more(doubt[row], say(weights[row], trust[row]), logs)
-        judge(weights[row], trust[row], logs)
-        remember(counts[row], frequencies[j])
-        doubt[row], rounds[row, 1] = recognise(
-            counts[row],
-            say(weights[row], trust[row]),
-            doubted[row],
-            doubt[row],
-            made[row],
-            rounds[row, 1],
-            t,
-            frequencies[j],
-        )
+        row = rows[j]
+        t = rounds[row, 0] + 1
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
+        shares[FOUND] = frequencies[j]
+        excuse(counts[row], slack, mixes, room, shares)
+        logs[:] = 0.0
+        for c in range(counts.shape[1]):
+            for e in range(m):
+                logs[e] += frequencies[j, c] * np.log(mixes[c, e])
+        compare(logs, room)
+        now = doubted_more(doubt[row], room)
+        judge(weights[row], trust[row], room)
+        belongs(now, room)
+        remember(counts[row], room, shares)
+        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, shares)
         rounds[row, 0] = t
-        share(weights[row], trust[row], made[row], t)
+        share(weights[row], trust[row], made[row], t, room)
 
 
 @compiled
@@ -235,21 +283,33 @@ def predict_left_out(
     to it by way of what the others are.
     """
     n, k = proba.shape
-    m, unknown = counts.shape[1], np.empty(0, dtype=np.int64)
-    mixes, each, together = plays(birth, counts), np.empty((n, m)), np.empty(k)
-    judged = excused(mixes, counts, say(weights, trust), slack, np.zeros(k))
-    logs = _likelihoods(judged, proba, source_prior, unknown, each)
-    mean(mixes, say(weights, trust), together)
-    ratio = together / source_prior
-    found = _soft_counts(ratio, proba, unknown)
+    mixes, room, shares = make_room(k)
+    unknown, inverse = np.empty(0, dtype=np.int64), 1.0 / source_prior
+    begin(birth, counts, weights, trust, mixes, room, shares)
+    mean(mixes, room, shares)
+    ratio = shares[TOGETHER] * inverse
+    _count(proba, inverse, unknown, 0, n, shares)
+    every = shares[FOUND].copy()
+    shares[FOUND] = 0.0  # the excuse is what the memories have found, without the batch
+    excuse(counts, slack, mixes, room, shares)
+    logs, each = np.zeros(EXPERTS), np.empty((n, EXPERTS))
+    for i in range(n):
+        _likelihood(mixes, proba, inverse, unknown, i, each, i)
+        each[i] = np.log(each[i])
+        logs += each[i]
     out, one = np.empty((n, k)), np.empty(k)
     for i in range(n):
+        then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
+        begin(birth, then_counts, then_weights, then_trust, mixes, room, shares)
+        compare(logs - each[i], room)
+        judge(then_weights, then_trust, room)
         posterior(ratio, proba[i], one)
         for c in range(k):
-            one[c] = max(found[c] - one[c], 0.0)
-        then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
-        judge(then_weights, then_trust, logs - each[i])
-        remember(then_counts, one)
-        share(then_weights, then_trust, made, seen + 1)
-        mean(plays(birth, then_counts), say(then_weights, then_trust), out[i])
+            shares[FOUND, c] = max(every[c] - one[c], 0.0)
+        belongs(np.inf, room)
+        remember(then_counts, room, shares)
+        share(then_weights, then_trust, made, seen + 1, room)
+        begin(birth, then_counts, then_weights, then_trust, mixes, room, shares)
+        mean(mixes, room, shares)
+        out[i] = shares[TOGETHER]
     return out
