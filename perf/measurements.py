@@ -308,7 +308,7 @@ def many_keys():
     proba = model_outputs(rng, n_keys)[0]
     keys = [f"shop-{i:06d}" for i in range(n_keys)]
     batches = [proba[i : i + 1] for i in range(n_objects)]
-    for tracker, bound in ((FollowTheHistory(K), 20), (Arrows(K), 20), (LikelihoodMixture(K), None)):
+    for tracker, bound in ((FollowTheHistory(K), 20), (Arrows(K), 20), (LikelihoodMixture(K), 20)):
         adapter = ungated(tracker).fit(*model_outputs(rng, 1_000))
         streams, objects = Bank(adapter), [copy.deepcopy(adapter) for _ in range(n_objects)]
         streams.update(keys, proba)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from baserate import Bank, load, save
 from baserate.adapters import RegressAndReweight
+from baserate.bank import _sort_by_key
 from baserate.marginals import BBSE
 from baserate.state import Component, dumps
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
@@ -26,6 +27,7 @@ ADAPTERS = {
     "window": Ungated(FollowTheFixedWindow(K, window=3), BBSE(clip=False), floor=0.02),
     "last, born elsewhere": Ungated(LastSighting(K, prior=[0.8, 0.1, 0.1]), source_prior=[0.2, 0.3, 0.5]),
     "shadow": Ungated(FollowTheHistory(K), enabled=False),
+    "default": Ungated(),
 }
 
 
@@ -62,6 +64,26 @@ def test_a_key_is_an_adapter_of_its_own_bit_for_bit(name):
     assert len(bank) == len(alone)
     for key, adapter in alone.items():
         assert bank.prior([int(key)])[0].tobytes() == adapter.prior_.tobytes()
+
+
+@pytest.mark.parametrize("left", [0, 1, -1, 2, 10**9])
+def test_rows_are_sorted_by_key_whatever_the_index_holds(left):
+    places = np.array([7, 2, 7, 0, 2, 9, 7])
+    first, order, starts = _sort_by_key(places, np.full(10, left))
+    np.testing.assert_array_equal(first, [0, 1, 3, 5])
+    np.testing.assert_array_equal(order, [0, 2, 6, 1, 4, 3, 5])
+    np.testing.assert_array_equal(starts, [0, 3, 5, 6, 7])
+
+
+def test_keys_are_born_in_the_order_they_come_in():
+    bank = Bank(fitted("history"))
+    assert bank.step(["d", "b", "d"], P[:3]).keys == ["d", "b"]
+    assert bank.step(["c", "b", "a", "c"], P[:4]).keys == ["c", "b", "a"]
+    bank.add(["f", "a", "e", "f"])
+    assert bank.keys == ["d", "b", "c", "a", "f", "e"]
+    own = Bank(fitted("history"))
+    own.step(["a"], P[2:3])
+    np.testing.assert_array_equal(bank.prior(["new", "a", "e", "new"])[1], own.prior(["a"])[0])
 
 
 def test_the_size_of_the_bank_changes_nothing():

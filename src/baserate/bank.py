@@ -1,7 +1,8 @@
 """Many keyed streams at once, as a struct of arrays."""
 
 import copy
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from baserate.compiled import compiled
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
+from baserate.threads import in_threads
 from baserate.trackers import FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_vector
 
@@ -30,6 +32,7 @@ class _Groups(NamedTuple):
     """A checked batch sorted by key: key j has the rows ``starts[j]:starts[j + 1]``, row i was ``order[i]``."""
 
     keys: list[Key]
+    places: IntArray  # of the keys in the bank's arrays; those of new keys follow on those that are held
     order: IntArray
     starts: IntArray
     proba: FloatArray
@@ -38,19 +41,30 @@ class _Groups(NamedTuple):
 
 
 @compiled
-def _sort_by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
-    """The order that sorts rows by group and leaves each group's rows in theirs, and where each group starts."""
-    starts = np.zeros(n_groups + 1, dtype=np.int64)
-    for i in range(len(group)):
-        starts[group[i] + 1] += 1
-    for j in range(n_groups):
-        starts[j + 1] += starts[j]
-    place = starts[:-1].copy()
-    order = np.empty(len(group), dtype=np.int64)
-    for i in range(len(group)):
-        order[place[group[i]]] = i
-        place[group[i]] += 1
-    return order, starts
+def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Where each key is first, the order that sorts rows by key and leaves each key's rows in theirs, and its starts.
+
+    `index` has an entry for every place, whatever is in it: one counts only if the key it leads to leads back. So
+    nothing has to be cleared, and a few rows take little time in a large bank.
+    """
+    n, n_keys = len(places), 0
+    first, key_of_row, sizes = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        j = index[places[i]]
+        if not (0 <= j < n_keys and places[first[j]] == places[i]):
+            j = n_keys
+            index[places[i]], first[j] = j, i
+            n_keys += 1
+        key_of_row[i] = j
+        sizes[j] += 1
+    starts, order = np.zeros(n_keys + 1, np.int64), np.empty(n, np.int64)
+    for j in range(n_keys):
+        starts[j + 1] = starts[j] + sizes[j]
+        sizes[j] = starts[j]
+    for i in range(n):
+        order[sizes[key_of_row[i]]] = i
+        sizes[key_of_row[i]] += 1
+    return first[:n_keys].copy(), order, starts
 
 
 class Bank(Component):
@@ -63,6 +77,9 @@ class Bank(Component):
 
     Keys have neither a gate nor a check of label shift: each would take more room and time than all the rest of a key.
     To be warned, feed an adapter of its own with all samples beside the bank: a mixture of label shifts is one, too.
+
+    Thousands of keys at once are shared out among threads, as many as there are processors for this process; the
+    environment variable ``NUMBA_NUM_THREADS`` sets another number. The results are the same, bit for bit.
 
     When the model is redeployed, ``bank.adapter.refit(proba, y)`` takes over its holdout for every key.
 
@@ -117,12 +134,12 @@ class Bank(Component):
 
     def prior(self, keys: Keys) -> FloatArray:
         """The tracked class mix of some keys, one row each; of a key that is not held, the mix it would start at."""
-        return self._priors(self._check_keys(keys))
+        return self._priors(self._places(self._check_keys(keys)))
 
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
         """Adapted probabilities, row by row; changes nothing."""
         groups = self._group(keys, proba, None)
-        return self._predict(groups, self._priors(groups.keys))
+        return self._predict(groups, self._priors(groups.places))
 
     def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
         """Take in one round of every key in `keys`.
@@ -141,14 +158,15 @@ class Bank(Component):
     def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
         """Predict a batch, then take it in; return what was used."""
         groups = self._group(keys, proba, y)
-        prior = self._priors(groups.keys)
+        prior = self._priors(groups.places)
         adapted = self._predict(groups, prior)
         self._update(groups)
         return BankStep(adapted, groups.keys, prior)
 
     def add(self, keys: Keys) -> None:
         """Make room for keys; those already held stay as they are."""
-        self._rows(self._check_keys(keys))
+        new = dict.fromkeys(self._check_keys(keys))
+        self._bear([key for key in new if key not in self._row])
 
     def drop(self, keys: Keys) -> None:
         """Forget keys. One that comes back starts anew."""
@@ -193,18 +211,39 @@ class Bank(Component):
         if len(key_list) != len(checked):
             raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
         labels = None if y is None else check_labels(y, *checked.shape, missing=True)
-        index: dict[Key, int] = {}
-        group = np.fromiter((index.setdefault(key, len(index)) for key in key_list), np.int64, len(key_list))
-        order, starts = _sort_by_group(group, len(index))
+        places = self._places(key_list)
+        # Room for all places, held or not; most of it is never touched.
+        first, order, starts = _sort_by_key(places, np.empty(len(self._row) + len(places), dtype=np.int64))
         labels = None if labels is None else labels[order]
-        return _Groups(list(index), order, starts, checked.take(order, axis=0), labels, given)
+        distinct = [key_list[i] for i in first.tolist()]
+        return _Groups(distinct, places[first], order, starts, checked.take(order, axis=0), labels, given)
 
-    def _priors(self, keys: list[Key]) -> FloatArray:
-        rows = np.fromiter((self._row.get(key, -1) for key in keys), np.int64, len(keys))
-        tracked = np.tile(self._tracker.birth_, (len(keys), 1))
-        held = rows >= 0
-        tracked[held] = self._tracker.predict_rows(self._state, rows[held])
+    def _places(self, keys: list[Key]) -> IntArray:
+        """Where keys are in the arrays, or will be: those that are not held are numbered on, in their order."""
+        held = len(self._row)
+        places = np.fromiter(map(self._row.get, keys, itertools.repeat(-1)), np.int64, len(keys))
+        new: dict[Key, int] = {}
+        for i in np.flatnonzero(places < 0).tolist():
+            places[i] = new.setdefault(keys[i], held + len(new))
+        return places
+
+    def _priors(self, places: IntArray) -> FloatArray:
+        tracked = np.tile(self._tracker.birth_, (len(places), 1))
+        held = np.flatnonzero(places < len(self._row))
+
+        def predict(begin: int, end: int) -> None:
+            some = held[begin:end]
+            tracked[some] = self._tracker.predict_rows(self._state, places[some])
+
+        self._for_keys(predict, len(held))
         return self.adapter.project(tracked)
+
+    def _for_keys(self, work: Callable[[int, int], None], n: int) -> None:
+        """Do some work for keys, in threads if the tracker is made for it."""
+        if getattr(self._tracker, "in_threads", False):
+            in_threads(work, n)
+        else:
+            work(0, n)
 
     def _predict(self, groups: _Groups, priors: FloatArray) -> FloatArray:
         if not self.adapter.enabled:
@@ -218,22 +257,28 @@ class Bank(Component):
         if groups.keys:
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
             check_vector(z.ravel(), z.size, f"a sighting of {type(self.adapter.marginals_).__name__}")
-            rows = self._rows(groups.keys)
-            evidence = Evidence(groups.proba, self.adapter.source_prior_, groups.labels, groups.starts)
-            self._tracker.update_rows(self._state, rows, z, evidence)
-            self._last_seen[rows] = self.rounds_ + 1
+            new = np.flatnonzero(groups.places >= len(self._row))
+            self._bear([groups.keys[j] for j in new.tolist()])
+            self._for_keys(lambda begin, end: self._update_some(groups, z, begin, end), len(groups.keys))
+            self._last_seen[groups.places] = self.rounds_ + 1
         self.rounds_ += 1
 
-    def _rows(self, keys: list[Key]) -> IntArray:
-        """The rows of some keys, made for those that are new."""
-        before = len(self._row)
-        after = before + len(set(keys) - self._row.keys())
+    def _update_some(self, groups: _Groups, z: FloatArray, begin: int, end: int) -> None:
+        starts = groups.starts[begin : end + 1]
+        rows = slice(starts[0], starts[-1])
+        labels = None if groups.labels is None else groups.labels[rows]
+        evidence = Evidence(groups.proba[rows], self.adapter.source_prior_, labels, starts - starts[0])
+        self._tracker.update_rows(self._state, groups.places[begin:end], z[begin:end], evidence)
+
+    def _bear(self, keys: list[Key]) -> None:
+        """Make places for new keys, each named once."""
+        before, after = len(self._row), len(self._row) + len(keys)
         if after > len(self._last_seen):
             self._reserve(max(after, 2 * before))
         for array, born in zip(self._state, self._newborns(after - before), strict=True):
             array[before:after] = born
         self._last_seen[before:after] = self.rounds_
-        return np.fromiter((self._row.setdefault(key, len(self._row)) for key in keys), np.int64, len(keys))
+        self._row.update(zip(keys, range(before, after), strict=True))
 
     def _newborns(self, n: int) -> Any:
         """State of keys that have seen nothing; where they start is up to the adapter as it is now."""

@@ -1,6 +1,7 @@
 """The one door to numba."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, cast
 
 import numba
@@ -24,8 +25,16 @@ def compiled_within(function: F) -> F:
 
 
 def _compile(function: F, *, within: bool) -> F:
-    options = {"nogil": True, "error_model": "numpy", "forceinline": within}
+    make = partial(numba.njit, nogil=True, error_model="numpy", forceinline=within)
     try:
-        return cast(F, numba.njit(cache=True, **options)(function))
+        return cast(F, make(cache=True)(function))
     except RuntimeError:  # numba's word for "nowhere to keep a cache"
-        return cast(F, numba.njit(**options)(function))
+        return cast(F, make()(function))
+
+
+def max_threads() -> int:
+    """How many threads may work at once: ``NUMBA_NUM_THREADS``, or a thread for each processor open to this process.
+
+    Joblib sets the variable for its workers, so that these do not take each other's processors.
+    """
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]

@@ -90,6 +90,10 @@ class BankedTracker(BaseTracker):
     once.
     """
 
+    in_threads = False
+    """Whether `predict_rows` and `update_rows` may be called for different keys at the same time, and take so long for
+    a key that it pays."""
+
     def new_state(self, births: FloatArray) -> Any:
         """State of ``len(births)`` keys that have seen nothing yet."""
         raise NotImplementedError

@@ -101,7 +101,8 @@ def say(weights: FloatArray, trust: FloatArray) -> FloatArray:
     """(m,) the weight of each expert, whatever the share."""
     room = np.empty((1, EXPERTS))
     _say(weights, trust, room)
-    return room[WEIGHT]
+    weight: FloatArray = room[WEIGHT]
+    return weight
 
 
 @compiled_within

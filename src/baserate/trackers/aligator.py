@@ -145,6 +145,8 @@ class Aligator(BankedTracker):
     sleep: Freund, Schapire, Singer, Warmuth, "Using and combining predictors that specialize", STOC 1997.
     """
 
+    in_threads = True
+
     def __init__(
         self,
         n_classes: int,

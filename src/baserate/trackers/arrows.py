@@ -189,6 +189,8 @@ class Arrows(BankedTracker):
     variation).
     """
 
+    in_threads = True
+
     def __init__(
         self,
         n_classes: int,

@@ -71,6 +71,8 @@ class FollowTheFixedWindow(BankedTracker):
     Wu, Guo, Su, Weinberger, "Online Adaptation to Label Distribution Shift", NeurIPS 2021.
     """
 
+    in_threads = True
+
     def __init__(self, n_classes: int, *, window: int = 100, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
         self.window = window

@@ -115,6 +115,7 @@ class LikelihoodMixture(BankedTracker):
     to New a Priori Probabilities", 2002 (the likelihood of a class mix).
     """
 
+    in_threads = True
     reads_sightings = False  # beside evidence, so that an adapter need not work them out
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
