@@ -176,6 +176,36 @@ def test_it_agrees_with_the_transcription(k, T):
     assert np.abs(np.diff(played, axis=0)).max() > 0.2
 
 
+def test_it_agrees_where_the_likelihoods_of_one_side_vanish_beside_the_others():
+    """Thousands of samples a round, of mixes that come back: all memories or all known mixes are out of range."""
+    rng, prior = np.random.default_rng(0), np.array([0.6, 0.3, 0.1])
+    mixes = [np.array([0.1, 0.1, 0.8]), np.array([0.1, 0.8, 0.1]), prior]
+    rounds = [Evidence(np.eye(3)[rng.choice(3, size=2000, p=mixes[t % 3])] * 0.97 + 0.01, prior) for t in range(12)]
+    expected = naive([evidence.likelihoods.tolist() for evidence in rounds], prior)
+    tracker = LikelihoodMixture(3, prior=prior)
+    np.testing.assert_allclose(run(tracker, rounds, 3), expected, rtol=0, atol=1e-10)
+    assert (tracker._state.made[0, :2, 1] > 0).all()
+
+
+def test_an_expert_without_weight_is_no_measure_for_the_others():
+    room = _experts.make_room(3)[1]
+    room[_experts.WEIGHT], logs = 0.5, np.full(EXPERTS, -2000.0)
+    room[_experts.WEIGHT, -1], logs[-1], logs[3] = 0.0, 0.0, -2001.0
+    _experts.compare(logs, room)
+    np.testing.assert_allclose(room[_experts.LIKELY, :5], [1, 1, 1, math.exp(-1), 1])
+    assert np.isfinite(room[_experts.LIKELY]).all()
+
+
+def test_sums_over_experts_take_every_expert():
+    assert EXPERTS % 4 == 0
+    rng = np.random.default_rng(0)
+    mixes, room, shares = _experts.make_room(5)
+    mixes[:], room[_experts.WEIGHT] = rng.random((5, EXPERTS)), rng.random(EXPERTS)
+    _experts.mean(mixes, room, shares)
+    expected = mixes @ room[_experts.WEIGHT]
+    np.testing.assert_allclose(shares[_experts.TOGETHER], expected / expected.sum(), rtol=1e-14)
+
+
 @pytest.mark.parametrize("slack", [[0.02, 0.03, 0.01], [0.3, 0.1, 0.2]])
 def test_excuses_agree_with_the_transcription(slack):
     prior = [0.5, 0.3, 0.2]
