@@ -132,7 +132,7 @@ def main():
     err = Console(stderr=True, highlight=False)
     about = environment()
     warnings.simplefilter("ignore", HoldoutWarning)  # what is timed need not be right
-    with threadpool_limits(1):  # the library uses one thread, so numpy's BLAS does too
+    with threadpool_limits(1):  # the library uses one thread, but for large banks, so numpy's BLAS does too
         try:
             rows = measure_all(options.full, err)
         except measurements.DisagreementError as error:
