@@ -37,7 +37,7 @@ _ROUNDING = 1e-12  # of log-likelihoods
 
 # A round of one key is worked out in three tables that are made once for many keys, as making arrays takes longer than
 # filling them: `mixes`, (k, m), is what each expert plays or is judged by; `room`, a row of m numbers for each of:
-WEIGHT, LIKELY, HELD, ONE, _LANE = range(5)
+WEIGHT, LIKELY, HELD, ONE, OTHER = range(5)
 """The weight of each expert whatever the share; the likelihood of the batch under it, up to a factor; which part of a
 sample it counts; what lasts no longer than a call, twice."""
 # and `shares`, a row of k numbers for each of:
@@ -130,12 +130,12 @@ def _sums(table: FloatArray, room: FloatArray, by: int, out: FloatArray, to: int
     n = room.shape[1] // 4
     for row in range(len(table)):
         for i in range(n):
-            room[_LANE, i] = (room[by, i] * table[row, i] + room[by, n + i] * table[row, n + i]) + (
+            room[OTHER, i] = (room[by, i] * table[row, i] + room[by, n + i] * table[row, n + i]) + (
                 room[by, 2 * n + i] * table[row, 2 * n + i] + room[by, 3 * n + i] * table[row, 3 * n + i]
             )
         total = 0.0
         for i in range(n):
-            total += room[_LANE, i]
+            total += room[OTHER, i]
         out[to, row] = total
 
 

@@ -9,6 +9,7 @@ from baserate.trackers._experts import (
     FOUND,
     LIKELY,
     ONE,
+    OTHER,
     SPARE,
     TOGETHER,
     begin,
@@ -25,7 +26,8 @@ from baserate.trackers._experts import (
     share,
 )
 
-_BLOCK = 10  # likelihoods multiplied between logarithms; each is between about 1e-20 and 1 / (least source prior)
+_BLOCK = 10  # likelihoods multiplied between looks at the product; each is between 1e-20 and 1 / (least source prior)
+_FAR = 1e100  # from 1: a product that goes on from there for one block is still a number
 
 
 @compiled_within
@@ -54,6 +56,27 @@ def _likelihood(
 
 
 @compiled_within
+def _two_likelihoods(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i: int, room: FloatArray) -> None:
+    """The same for the samples i and i + 1, of unknown classes: what the experts play is read once for both."""
+    k, m = mixes.shape
+    for e in range(m):
+        room[ONE, e] = room[OTHER, e] = 0.0
+    for c in range(0, k - 3, 4):
+        a, b = proba[i, c] * inverse[c], proba[i, c + 1] * inverse[c + 1]
+        d, f = proba[i, c + 2] * inverse[c + 2], proba[i, c + 3] * inverse[c + 3]
+        o, p = proba[i + 1, c] * inverse[c], proba[i + 1, c + 1] * inverse[c + 1]
+        q, r = proba[i + 1, c + 2] * inverse[c + 2], proba[i + 1, c + 3] * inverse[c + 3]
+        for e in range(m):
+            room[ONE, e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (d * mixes[c + 2, e] + f * mixes[c + 3, e])
+            room[OTHER, e] += (o * mixes[c, e] + p * mixes[c + 1, e]) + (q * mixes[c + 2, e] + r * mixes[c + 3, e])
+    for c in range(k - k % 4, k):
+        a, o = proba[i, c] * inverse[c], proba[i + 1, c] * inverse[c]
+        for e in range(m):
+            room[ONE, e] += a * mixes[c, e]
+            room[OTHER, e] += o * mixes[c, e]
+
+
+@compiled_within
 def _likelihoods(
     proba: FloatArray,
     inverse: FloatArray,
@@ -71,14 +94,25 @@ def _likelihoods(
     m, many = mixes.shape[1], end - first > _BLOCK
     for e in range(m):
         room[LIKELY, e], logs[e] = 1.0, 0.0
-    for i in range(first, end):
-        _likelihood(mixes, proba, inverse, labels, i, room, ONE)
-        for e in range(m):
-            room[LIKELY, e] *= room[ONE, e]
-        if many and ((i - first) % _BLOCK == _BLOCK - 1 or i == end - 1):
+    for start in range(first, end, _BLOCK):
+        stop = min(start + _BLOCK, end)
+        pairs = stop - (stop - start) % 2 if len(labels) == 0 else start
+        for i in range(start, pairs, 2):
+            _two_likelihoods(mixes, proba, inverse, i, room)
             for e in range(m):
-                logs[e] += np.log(room[LIKELY, e])
-                room[LIKELY, e] = 1.0
+                room[LIKELY, e] = room[LIKELY, e] * room[ONE, e] * room[OTHER, e]  # in the order of single samples
+        for i in range(pairs, stop):
+            _likelihood(mixes, proba, inverse, labels, i, room, ONE)
+            for e in range(m):
+                room[LIKELY, e] *= room[ONE, e]
+        if many:
+            far = stop == end
+            for e in range(m):
+                far |= (room[LIKELY, e] < 1.0 / _FAR) | (room[LIKELY, e] > _FAR)
+            if far:
+                for e in range(m):
+                    logs[e] += np.log(room[LIKELY, e])
+                    room[LIKELY, e] = 1.0
     if many:
         compare(logs, room)
 
@@ -103,8 +137,7 @@ def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int,
         shares[SPARE, c] = shares[TOGETHER, c] * inverse[c]
         shares[FOUND, c] = 0.0
     for i in range(first, end):
-        label = labels[i] if len(labels) > 0 else UNLABELLED
-        if label == UNLABELLED:
+        if len(labels) == 0 or labels[i] == UNLABELLED:
             total = 0.0
             for c in range(k):
                 total += shares[SPARE, c] * proba[i, c]
@@ -112,7 +145,7 @@ def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int,
             for c in range(k):
                 shares[FOUND, c] += shares[SPARE, c] * proba[i, c] * total
         else:
-            shares[FOUND, label] += 1.0
+            shares[FOUND, labels[i]] += 1.0
 
 
 @compiled_within
