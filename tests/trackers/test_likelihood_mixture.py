@@ -187,6 +187,23 @@ def test_it_agrees_where_the_likelihoods_of_one_side_vanish_beside_the_others():
     assert (tracker._state.made[0, :2, 1] > 0).all()
 
 
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("rare", [1e-6, 1 / 3])
+def test_it_agrees_where_products_of_likelihoods_leave_the_range_of_numbers(labelled, rare):
+    """Upwards with samples of classes that hardly exist, downwards with those that do not come; odd sizes, too."""
+    prior, rng = np.array([1.0 - 2 * rare, rare, rare]), np.random.default_rng(1)
+    rounds = []
+    for t, n in enumerate((1, 11, 53, 101, 10, 9, 300, 2, 401)):
+        y = rng.choice(3, n, p=np.roll([0.98, 0.01, 0.01], t // 3))
+        proba = np.full((n, 3), 1e-13)
+        proba[np.arange(n), y] = 1.0 - 2e-13
+        labels = np.where(rng.random(n) < 0.5, y, -1) if labelled else None
+        rounds.append(Evidence(proba, prior, labels))
+    played = run(LikelihoodMixture(3, prior=prior), rounds, 3)
+    np.testing.assert_allclose(played, naive([e.likelihoods.tolist() for e in rounds], prior), rtol=0, atol=1e-9)
+    assert np.abs(np.diff(played, axis=0)).max() > 0.5
+
+
 def test_an_expert_without_weight_is_no_measure_for_the_others():
     room = _experts.make_room(3)[1]
     room[_experts.WEIGHT], logs = 0.5, np.full(EXPERTS, -2000.0)
