@@ -238,6 +238,44 @@ def test_an_empty_window_is_a_round_in_which_nothing_came(tmp_path):
     np.testing.assert_allclose(rounds.select("low_eel", "high_eel").row(2), band[2], rtol=1e-12)
 
 
+def test_each_key_has_its_own_empty_windows(tmp_path):
+    """North has rows in windows 0, 1, 5 and 6; south in 0, 3, 5; west comes first in 5."""
+    shops = {0: "nnsnss", 1: "nn", 3: "sss", 5: "nswnsw", 6: "n"}
+    names = {"n": "north", "s": "south", "w": "west"}
+    times = [3600 * hour + i for hour, word in shops.items() for i in range(len(word))]
+    keys = [names[letter] for word in shops.values() for letter in word]
+    table, _ = frame(len(times), at=times, shop=keys)
+    write(table, tmp_path / "s.csv")
+    clock = ["--time", "at", "--rounds", "1h", "--key", "shop"]
+    done("s.csv", "-o", "o.csv", *clock)
+    proba = table.select(P).to_numpy()
+    alone = {key: baserate.RegressAndReweight(gate=False).fit(*read_holdout()) for key in names.values()}
+    expected, last, first = np.empty_like(proba), {}, 0
+    for hour, word in shops.items():
+        rows = np.arange(first, first + len(word))
+        for letter in dict.fromkeys(word):
+            key = names[letter]
+            mine = rows[[names[c] == key for c in word]]
+            if hour - last.get(key, hour) - 1 > 0:
+                alone[key].idle(hour - last[key] - 1)
+            expected[mine] = alone[key].step(proba[mine]).proba
+            last[key] = hour
+        first += len(word)
+    found = pl.read_csv("o.csv").select(f"adapted_{p}" for p in P).to_numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # The same in two files, cut within the gaps of both.
+    cut = times.index(3600 * 5)
+    write(table[:cut], tmp_path / "a.csv")
+    write(table[cut:], tmp_path / "b.csv")
+    done("a.csv", "-o", "a.out.csv", "--state", "kept", *clock)
+    done("b.csv", "-o", "b.out.csv", "--state", "kept", *clock)
+    assert (
+        pl.read_csv("b.out.csv")
+        .select(f"adapted_{p}" for p in P)
+        .equals(pl.read_csv("o.csv")[cut:].select(f"adapted_{p}" for p in P))
+    )
+
+
 def test_rows_of_a_window_need_no_order_but_windows_do(tmp_path):
     table, _ = frame(4)
     write(table.with_columns(at=pl.Series([50, 20, 70, 65])), tmp_path / "s.csv")

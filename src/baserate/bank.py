@@ -3,6 +3,7 @@
 import copy
 import itertools
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -180,22 +181,28 @@ class Bank(Component):
         self._last_seen = self._last_seen[rows]
         self._row = {key: row for row, key in enumerate(stay)}
 
-    def idle(self, keys: Keys, rounds: int) -> None:
+    def idle(self, keys: Keys, rounds: int | Sequence[int]) -> None:
         """Let rounds go by in which nothing came for some keys, as `RegressAndReweight.idle` does.
 
         Parameters
         ----------
         keys : sequence of str or of int
             Which; those that are not held have nothing to forget.
-        rounds : int
-            How many.
+        rounds : int or sequence of int
+            How many, for all keys or for each.
         """
-        check_integer(rounds, "rounds", 0)
+        key_list = self._check_keys(keys)
+        each = [rounds] * len(key_list) if isinstance(rounds, Integral | bool) else rounds
+        if not isinstance(each, Sequence) or len(each) != len(key_list):
+            raise ValueError(
+                f"rounds is {rounds!r}; give a whole number, or a list of {len(key_list)}, one for each key."
+            )
+        gone = {key: check_integer(n, "rounds", 0) for key, n in zip(key_list, each, strict=True)}
         if not isinstance(self._tracker, IdlingTracker):
             raise TypeError(f"{type(self._tracker).__name__} counts rounds with samples alone; it has no method idle.")
-        held = [self._row[key] for key in dict.fromkeys(self._check_keys(keys)) if key in self._row]
-        rows = np.array(held, dtype=np.int64)
-        self._tracker.idle_rows(self._state, rows, np.full(len(rows), rounds))
+        held = [(self._row[key], n) for key, n in gone.items() if key in self._row]
+        rows, waits = np.array(held, dtype=np.int64).reshape(-1, 2).T
+        self._tracker.idle_rows(self._state, rows.copy(), waits.copy())
 
     def expire(self, idle: int) -> list[Key]:
         """Forget the keys that the last `idle` rounds of the bank had no rows of; return them."""

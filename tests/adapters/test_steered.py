@@ -98,6 +98,17 @@ def test_keys_of_a_bank_idle_by_themselves():
     np.testing.assert_array_equal(bank.prior(["b"])[0], alone.prior_)
     alone.idle(40)
     np.testing.assert_array_equal(bank.prior(["a"])[0], alone.prior_)
+    # Each its own time.
+    bank.idle(["never seen", "b", "a"], [7, 40 + 3, 3])
+    alone.idle(3)
+    np.testing.assert_array_equal(bank.prior(["a"])[0], alone.prior_)
+    np.testing.assert_allclose(bank.prior(["b"])[0], alone.prior_, rtol=1e-9)
+    bank.idle([], [])
+    before = dumps(bank)
+    for wrong in ([1], [1, 2, 3], [1, -1], "ab"):
+        with pytest.raises((ValueError, TypeError), match="rounds is"):
+            bank.idle(["a", "b"], wrong)
+    assert dumps(bank) == before
 
 
 def test_a_tracker_that_cannot_says_so():

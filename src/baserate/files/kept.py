@@ -9,6 +9,7 @@ from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.columns import Classes
 from baserate.files.problem import FileProblemError
+from baserate.protocols import IntArray
 from baserate.state import Component, dumps, loads, write_atomically
 
 
@@ -29,8 +30,8 @@ class Kept(Component):
         What labels said of predictions.
     late : int
         How many labels came later, and were used.
-    clock : (float, int) or None
-        Where rounds are windows of time: their length, and the last one.
+    clock : (float, int or array of int) or None
+        Where rounds are windows of time: their length, and the last one; or each key's last one, in the bank's order.
     file : dict or None
         The last file: its name and fingerprint, the options it was read with, how far it has come, and what is needed
         to go on with its output. ``"before"`` is the state before it, by which it can be done again.
@@ -48,7 +49,7 @@ class Kept(Component):
         self.model_right = 0
         self.adapted_right = 0
         self.late = 0
-        self.clock: tuple[float, int] | None = None
+        self.clock: tuple[float, int | IntArray] | None = None
         self.file = None
 
     @property

@@ -14,6 +14,7 @@ from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
+_NEVER = -(1 << 62)  # the window of a key that had none
 EVERY_BAND, THEN_EVERY = 100, 25
 """A band costs more than a round: it is asked for in each of the first rounds, and then in every twenty-fifth."""
 
@@ -112,15 +113,18 @@ class Stepper:
         The names of the classes.
     level : float
         Of the bands.
-    window : int, optional
-        The window of time of the last round before.
+    window : int or array of int, optional
+        The window of time of the last round before; in a bank, of each key's last.
     """
 
     def __init__(
-        self, adapter: RegressAndReweight | Bank, classes: Classes, level: float, window: int | None = None
+        self, adapter: RegressAndReweight | Bank, classes: Classes, level: float, window: int | IntArray | None = None
     ) -> None:
         self.adapter = adapter
-        self.window = window
+        # When something came last: for an adapter, whose key is None, or for each key of a bank.
+        keys = adapter.keys if isinstance(adapter, Bank) else [None]
+        last = [] if window is None else np.atleast_1d(window).tolist()
+        self._last: dict[Any, int] = {key: at for key, at in zip(keys, last, strict=False) if at != _NEVER}
         self._names = classes.names
         self._level = level
 
@@ -134,7 +138,8 @@ class Stepper:
             labels = None if batch.labels is None else batch.labels[start:end]
             if labels is not None and (labels == UNLABELLED).all():
                 labels = None
-            self._wait(batch.piece.windows, j)
+            if batch.piece.windows is not None:
+                self._wait(int(batch.piece.windows[j]), [None] if batch.keys is None else batch.keys[start:end])
             numbers.append(self.adapter.rounds_ + 1)
             row = {"round": numbers[-1], "first_row": batch.piece.row + start + 1, "rows": end - start}
             if batch.times is not None:
@@ -153,14 +158,24 @@ class Stepper:
                 self._add(rounds, row, taken.prior, told)
         return Outcome(batch, adapted, rounds, numbers)
 
-    def _wait(self, windows: IntArray | None, j: int) -> None:
-        """Let the empty windows of time before a round go by. Keys of a bank have no clock in common."""
-        if windows is None:
-            return
-        now = int(windows[j])
-        if self.window is not None and now > self.window + 1 and isinstance(self.adapter, RegressAndReweight):
-            self.adapter.idle(now - self.window - 1)
-        self.window = now
+    @property
+    def window(self) -> int | IntArray | None:
+        """What a new stepper needs to know of the clock."""
+        if not self._last:
+            return None
+        if isinstance(self.adapter, Bank):
+            return np.array([self._last.get(key, _NEVER) for key in self.adapter.keys])
+        return self._last[None]
+
+    def _wait(self, now: int, keys: list[Any]) -> None:
+        """Let the windows of time go by in which nothing came since the last round, or the last round of each key."""
+        here = dict.fromkeys(keys, now)
+        empty = {key: gap for key in here if (gap := now - self._last.get(key, now) - 1) > 0}
+        if isinstance(self.adapter, Bank):
+            self.adapter.idle(list(empty), list(empty.values()))
+        elif empty:
+            self.adapter.idle(empty[None])
+        self._last.update(here)
 
     def _columns(self) -> list[str]:
         columns = ["round", "first_row", "rows", "time"]
