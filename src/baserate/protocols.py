@@ -141,7 +141,10 @@ class IdlingTracker(Tracker, Protocol):
 
 @runtime_checkable
 class BankableTracker(Tracker, Protocol):
-    """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
+    """A tracker whose state has a bounded size, as arrays with a leading axis of keys.
+
+    One that has ``in_threads = True`` is called for different keys at the same time.
+    """
 
     @property
     def birth_(self) -> FloatArray: ...

@@ -216,11 +216,11 @@ def test_an_expert_without_weight_is_no_measure_for_the_others():
 def test_sums_over_experts_take_every_expert():
     assert EXPERTS % 4 == 0
     rng = np.random.default_rng(0)
-    mixes, room, shares = _experts.make_room(5)
+    mixes, room, classes = _experts.make_room(5)
     mixes[:], room[_experts.WEIGHT] = rng.random((5, EXPERTS)), rng.random(EXPERTS)
-    _experts.mean(mixes, room, shares)
+    _experts.mean(mixes, room, classes)
     expected = mixes @ room[_experts.WEIGHT]
-    np.testing.assert_allclose(shares[_experts.TOGETHER], expected / expected.sum(), rtol=1e-14)
+    np.testing.assert_allclose(classes[_experts.TOGETHER], expected / expected.sum(), rtol=1e-14)
 
 
 @pytest.mark.parametrize("slack", [[0.02, 0.03, 0.01], [0.3, 0.1, 0.2]])

@@ -40,41 +40,42 @@ _ROUNDING = 1e-12  # of log-likelihoods
 WEIGHT, LIKELY, HELD, ONE, OTHER = range(5)
 """The weight of each expert whatever the share; the likelihood of the batch under it, up to a factor; which part of a
 sample it counts; what lasts no longer than a call, twice."""
-# and `shares`, a row of k numbers for each of:
+# and `classes`, a row of k numbers for each of:
 BIRTH, TOGETHER, FOUND, SPARE = range(4)
 """What the birth value's expert plays; what all play together; how many samples of each class there are; what lasts no
 longer than a call."""
 # They are handed from function to function as they are, because a part of an array, or a tuple of arrays, would be
-# counted by numba wherever it is named.
+# counted by numba wherever it is named. Loops go over `m`, read from a table, and not over the constant `EXPERTS`: one
+# of few turns, known beforehand, is written out turn by turn, and not for several experts at a time.
 
 
 @compiled
 def make_room(k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Room to work in: the tables `mixes`, `room` and `shares`."""
+    """Room to work in: the tables `mixes`, `room` and `classes`."""
     return np.empty((k, EXPERTS)), np.empty((5, EXPERTS)), np.empty((4, k))
 
 
 @compiled_within
-def _play(birth: FloatArray, counts: FloatArray, mixes: FloatArray, room: FloatArray, shares: FloatArray) -> None:
+def _play(birth: FloatArray, counts: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
     """What each expert plays: its counts and one sample's worth of the birth value, or the birth value."""
     m = room.shape[1]
     k = len(birth)
     total = 0.0
     for c in range(k):
-        shares[BIRTH, c] = max(birth[c], _FLOOR)
-        total += shares[BIRTH, c]
+        classes[BIRTH, c] = max(birth[c], _FLOOR)
+        total += classes[BIRTH, c]
     total = 1.0 / total
     for e in range(m):
         room[ONE, e] = 1.0
     for c in range(k):
-        shares[BIRTH, c] *= total
+        classes[BIRTH, c] *= total
         for e in range(m):
             room[ONE, e] += counts[c, e]
     for e in range(m):
         room[ONE, e] = 1.0 / room[ONE, e]
     # The birth value's expert counts nothing, so that this is the birth value for it.
     for c in range(k):
-        pseudo = shares[BIRTH, c]
+        pseudo = classes[BIRTH, c]
         for e in range(m):
             mixes[c, e] = (counts[c, e] + pseudo) * room[ONE, e]
 
@@ -91,8 +92,8 @@ def _say(weights: FloatArray, trust: FloatArray, room: FloatArray) -> None:
 @compiled
 def plays(birth: FloatArray, counts: FloatArray) -> FloatArray:
     """(k, m) what each expert plays."""
-    mixes, room, shares = make_room(len(birth))
-    _play(birth, counts, mixes, room, shares)
+    mixes, room, classes = make_room(len(birth))
+    _play(birth, counts, mixes, room, classes)
     return mixes
 
 
@@ -113,10 +114,10 @@ def begin(
     trust: FloatArray,
     mixes: FloatArray,
     room: FloatArray,
-    shares: FloatArray,
+    classes: FloatArray,
 ) -> None:
     """What the experts of a key play, and their weights."""
-    _play(birth, counts, mixes, room, shares)
+    _play(birth, counts, mixes, room, classes)
     _say(weights, trust, room)
 
 
@@ -140,20 +141,20 @@ def _sums(table: FloatArray, room: FloatArray, by: int, out: FloatArray, to: int
 
 
 @compiled_within
-def mean(mixes: FloatArray, room: FloatArray, shares: FloatArray) -> None:
+def mean(mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
     """The class mix that the experts play together."""
     k = len(mixes)
-    _sums(mixes, room, WEIGHT, shares, TOGETHER)
+    _sums(mixes, room, WEIGHT, classes, TOGETHER)
     total = 0.0
     for c in range(k):
-        total += shares[TOGETHER, c]
+        total += classes[TOGETHER, c]
     total = 1.0 / total
     for c in range(k):
-        shares[TOGETHER, c] *= total
+        classes[TOGETHER, c] *= total
 
 
 @compiled_within
-def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: FloatArray, shares: FloatArray) -> None:
+def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
     """Judge each expert by what it plays, but for the birth value.
 
     A model that is slightly wrong makes the source look like another mix. So the birth value is judged by what the
@@ -166,7 +167,7 @@ def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: Float
     k = len(slack)
     worth, unsure, trusted, size, total = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(k):
-        worth += shares[BIRTH, c] * (1.0 - shares[BIRTH, c])
+        worth += classes[BIRTH, c] * (1.0 - classes[BIRTH, c])
         unsure += slack[c] * slack[c]
     if unsure == 0.0:
         return
@@ -175,27 +176,27 @@ def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: Float
         room[ONE, e] = room[WEIGHT, e] if e < MEMORIES else 0.0
     for e in range(MEMORIES):
         trusted += room[WEIGHT, e]
-    _sums(counts, room, ONE, shares, SPARE)
+    _sums(counts, room, ONE, classes, SPARE)
     trusted = 1.0 / trusted
     for c in range(k):
-        shares[SPARE, c] = shares[SPARE, c] * trusted + shares[FOUND, c]
-        size += shares[SPARE, c]
+        classes[SPARE, c] = classes[SPARE, c] * trusted + classes[FOUND, c]
+        size += classes[SPARE, c]
     size = 1.0 / (size + worth)
     for c in range(k):
-        birth = shares[BIRTH, c]
-        mix = (shares[SPARE, c] + worth * birth) * size
-        shares[SPARE, c] = max(min(mix, birth + slack[c]), birth - slack[c])
-        total += shares[SPARE, c]
+        birth = classes[BIRTH, c]
+        mix = (classes[SPARE, c] + worth * birth) * size
+        classes[SPARE, c] = max(min(mix, birth + slack[c]), birth - slack[c])
+        total += classes[SPARE, c]
     total = 1.0 / total
     for c in range(k):
-        mixes[c, KNOWN] = shares[SPARE, c] * total
+        mixes[c, KNOWN] = classes[SPARE, c] * total
 
 
 @compiled_within
-def excuse_no_more(mixes: FloatArray, shares: FloatArray) -> None:
+def excuse_no_more(mixes: FloatArray, classes: FloatArray) -> None:
     """Let the birth value's expert play it again."""
     for c in range(len(mixes)):
-        mixes[c, KNOWN] = shares[BIRTH, c]
+        mixes[c, KNOWN] = classes[BIRTH, c]
 
 
 @compiled_within
@@ -291,18 +292,18 @@ def belongs(doubt: float, room: FloatArray) -> None:
 
 
 @compiled_within
-def remember(counts: FloatArray, room: FloatArray, shares: FloatArray) -> None:
+def remember(counts: FloatArray, room: FloatArray, classes: FloatArray) -> None:
     """Count a round's samples, as far as each expert does."""
     m = room.shape[1]
     for c in range(len(counts)):
-        found = shares[FOUND, c]
+        found = classes[FOUND, c]
         for e in range(m):
             counts[c, e] = _KEPT_BY_ALL[e] * counts[c, e] + room[HELD, e] * found
 
 
 @compiled_within
 def recognise(
-    counts: FloatArray, doubted: FloatArray, doubt: float, made: IntArray, since: int, t: int, shares: FloatArray
+    counts: FloatArray, doubted: FloatArray, doubt: float, made: IntArray, since: int, t: int, classes: FloatArray
 ) -> tuple[float, int]:
     """Count round t's samples as a mix that is not known yet, if they may be; if that is certain, it becomes known.
 
@@ -315,7 +316,7 @@ def recognise(
             doubted[c] = 0.0  # the rounds in doubt before this one are of no mix for certain
         return 0.0, t + 1
     for c in range(k):
-        doubted[c] += shares[FOUND, c]
+        doubted[c] += classes[FOUND, c]
     if doubt < ENOUGH:
         return doubt, since
     place = _least_used(counts, made, t)

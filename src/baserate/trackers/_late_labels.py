@@ -32,13 +32,13 @@ def note(
     labels: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the experts are judged by, the mix that samples are counted by, and the known mixes they are counted for."""
-    mixes, room, shares = make_room(len(birth))
+    mixes, room, classes = make_room(len(birth))
     logs, inverse, n = np.empty(EXPERTS), 1.0 / source_prior, len(proba)
-    begin(birth, counts, weights, trust, mixes, room, shares)
-    look(counts, slack, proba, inverse, labels, 0, n, mixes, room, shares)
+    begin(birth, counts, weights, trust, mixes, room, classes)
+    look(counts, slack, proba, inverse, labels, 0, n, mixes, room, classes)
     judged = mixes.copy()
-    weigh(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, room, shares, logs)
-    return judged, shares[TOGETHER].copy(), room[HELD, FIRST_RECALLED:].copy()
+    weigh(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, room, classes, logs)
+    return judged, classes[TOGETHER].copy(), room[HELD, FIRST_RECALLED:].copy()
 
 
 @compiled

@@ -130,22 +130,22 @@ def posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
 
 
 @compiled_within
-def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, shares: FloatArray) -> None:
+def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, classes: FloatArray) -> None:
     """How many samples of each class there are from `first` to `end`, under the mix that the experts play together."""
     k = len(inverse)
     for c in range(k):
-        shares[SPARE, c] = shares[TOGETHER, c] * inverse[c]
-        shares[FOUND, c] = 0.0
+        classes[SPARE, c] = classes[TOGETHER, c] * inverse[c]
+        classes[FOUND, c] = 0.0
     for i in range(first, end):
         if len(labels) == 0 or labels[i] == UNLABELLED:
             total = 0.0
             for c in range(k):
-                total += shares[SPARE, c] * proba[i, c]
+                total += classes[SPARE, c] * proba[i, c]
             total = 1.0 / total
             for c in range(k):
-                shares[FOUND, c] += shares[SPARE, c] * proba[i, c] * total
+                classes[FOUND, c] += classes[SPARE, c] * proba[i, c] * total
         else:
-            shares[FOUND, labels[i]] += 1.0
+            classes[FOUND, labels[i]] += 1.0
 
 
 @compiled_within
@@ -159,13 +159,13 @@ def look(
     end: int,
     mixes: FloatArray,
     room: FloatArray,
-    shares: FloatArray,
+    classes: FloatArray,
 ) -> None:
     """Put what each expert is judged by in a batch in the place of what it plays."""
     if slack.max() > 0.0:
-        mean(mixes, room, shares)
-        _count(proba, inverse, labels, first, end, shares)
-        excuse(counts, slack, mixes, room, shares)
+        mean(mixes, room, classes)
+        _count(proba, inverse, labels, first, end, classes)
+        excuse(counts, slack, mixes, room, classes)
 
 
 @compiled_within
@@ -180,29 +180,29 @@ def weigh(
     end: int,
     mixes: FloatArray,
     room: FloatArray,
-    shares: FloatArray,
+    classes: FloatArray,
     logs: FloatArray,
 ) -> float:
     """Judge the experts by a batch, in place; gives the doubt after it. They then play again what they do."""
     _likelihoods(proba, inverse, labels, first, end, mixes, room, logs)
-    excuse_no_more(mixes, shares)
+    excuse_no_more(mixes, classes)
     doubt = doubted_more(doubt, room)
     judge(weights, trust, room)
     belongs(doubt, room)
-    mean(mixes, room, shares)
+    mean(mixes, room, classes)
     return doubt
 
 
 @compiled_within
 def _predict(
-    birth: FloatArray, seen: int, mixes: FloatArray, room: FloatArray, shares: FloatArray, out: FloatArray
+    birth: FloatArray, seen: int, mixes: FloatArray, room: FloatArray, classes: FloatArray, out: FloatArray
 ) -> None:
     """The birth value to the last bit if nothing was seen, else what the experts play together."""
     if seen == 0:
         out[:] = birth
     else:
-        mean(mixes, room, shares)
-        out[:] = shares[TOGETHER]
+        mean(mixes, room, classes)
+        out[:] = classes[TOGETHER]
 
 
 @compiled
@@ -211,11 +211,11 @@ def predict(
 ) -> FloatArray:
     """Predictions of some keys."""
     out = np.empty((len(rows), births.shape[1]))
-    mixes, room, shares = make_room(births.shape[1])
+    mixes, room, classes = make_room(births.shape[1])
     for j in range(len(rows)):
         row = rows[j]
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
-        _predict(births[row], rounds[row, 0], mixes, room, shares, out[j])
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
+        _predict(births[row], rounds[row, 0], mixes, room, classes, out[j])
     return out
 
 
@@ -241,22 +241,24 @@ def take_in(
 
     Row j of `played`, if it has rows, becomes what is predicted before batch j.
     """
-    mixes, room, shares = make_room(births.shape[1])
+    mixes, room, classes = make_room(births.shape[1])
     logs, inverse = np.empty(EXPERTS), 1.0 / source_prior
     for j in range(len(rows)):
         row, first, end = rows[j], starts[j], starts[j + 1]
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
         if len(played) > 0:
-            _predict(births[row], rounds[row, 0], mixes, room, shares, played[j])
+            _predict(births[row], rounds[row, 0], mixes, room, classes, played[j])
         if first == end:
             continue
         t = rounds[row, 0] + 1
-        look(counts[row], slack, proba, inverse, labels, first, end, mixes, room, shares)
-        now = weigh(weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, room, shares, logs)
+        look(counts[row], slack, proba, inverse, labels, first, end, mixes, room, classes)
+        now = weigh(
+            weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, room, classes, logs
+        )
         # The experts that foresaw the batch know best what its samples are.
-        _count(proba, inverse, labels, first, end, shares)
-        remember(counts[row], room, shares)
-        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, shares)
+        _count(proba, inverse, labels, first, end, classes)
+        remember(counts[row], room, classes)
+        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, classes)
         rounds[row, 0] = t
         share(weights[row], trust[row], made[row], t, room)
 
@@ -276,14 +278,14 @@ def take_in_frequencies(
     frequencies: FloatArray,
 ) -> None:
     """Take in class frequencies, one row for each of some keys, as if of one labelled sample cut into pieces."""
-    mixes, room, shares = make_room(births.shape[1])
+    mixes, room, classes = make_room(births.shape[1])
     logs, m = np.empty(EXPERTS), EXPERTS
     for j in range(len(rows)):
         row = rows[j]
         t = rounds[row, 0] + 1
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, shares)
-        shares[FOUND] = frequencies[j]
-        excuse(counts[row], slack, mixes, room, shares)
+        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
+        classes[FOUND] = frequencies[j]
+        excuse(counts[row], slack, mixes, room, classes)
         logs[:] = 0.0
         for c in range(counts.shape[1]):
             for e in range(m):
@@ -292,8 +294,8 @@ def take_in_frequencies(
         now = doubted_more(doubt[row], room)
         judge(weights[row], trust[row], room)
         belongs(now, room)
-        remember(counts[row], room, shares)
-        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, shares)
+        remember(counts[row], room, classes)
+        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, classes)
         rounds[row, 0] = t
         share(weights[row], trust[row], made[row], t, room)
 
@@ -316,15 +318,15 @@ def predict_left_out(
     to it by way of what the others are.
     """
     n, k = proba.shape
-    mixes, room, shares = make_room(k)
+    mixes, room, classes = make_room(k)
     unknown, inverse = np.empty(0, dtype=np.int64), 1.0 / source_prior
-    begin(birth, counts, weights, trust, mixes, room, shares)
-    mean(mixes, room, shares)
-    ratio = shares[TOGETHER] * inverse
-    _count(proba, inverse, unknown, 0, n, shares)
-    every = shares[FOUND].copy()
-    shares[FOUND] = 0.0  # the excuse is what the memories have found, without the batch
-    excuse(counts, slack, mixes, room, shares)
+    begin(birth, counts, weights, trust, mixes, room, classes)
+    mean(mixes, room, classes)
+    ratio = classes[TOGETHER] * inverse
+    _count(proba, inverse, unknown, 0, n, classes)
+    every = classes[FOUND].copy()
+    classes[FOUND] = 0.0  # the excuse is what the memories have found, without the batch
+    excuse(counts, slack, mixes, room, classes)
     logs, each = np.zeros(EXPERTS), np.empty((n, EXPERTS))
     for i in range(n):
         _likelihood(mixes, proba, inverse, unknown, i, each, i)
@@ -333,16 +335,16 @@ def predict_left_out(
     out, one = np.empty((n, k)), np.empty(k)
     for i in range(n):
         then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
-        begin(birth, then_counts, then_weights, then_trust, mixes, room, shares)
+        begin(birth, then_counts, then_weights, then_trust, mixes, room, classes)
         compare(logs - each[i], room)
         judge(then_weights, then_trust, room)
         posterior(ratio, proba[i], one)
         for c in range(k):
-            shares[FOUND, c] = max(every[c] - one[c], 0.0)
+            classes[FOUND, c] = max(every[c] - one[c], 0.0)
         belongs(np.inf, room)
-        remember(then_counts, room, shares)
+        remember(then_counts, room, classes)
         share(then_weights, then_trust, made, seen + 1, room)
-        begin(birth, then_counts, then_weights, then_trust, mixes, room, shares)
-        mean(mixes, room, shares)
-        out[i] = shares[TOGETHER]
+        begin(birth, then_counts, then_weights, then_trust, mixes, room, classes)
+        mean(mixes, room, classes)
+        out[i] = classes[TOGETHER]
     return out
