@@ -166,9 +166,9 @@ class _Run:
         output = Output(self._job, self._classes, self._reader.columns, keyed=keyed)
         pieces = self._pieces()
         due = _Due(self._reader.n_rows, self._first)
-        with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
+        with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing, ThreadPoolExecutor(1) as settling:
             coming = self._coming(reading, pieces)
-            written = saved = _NOTHING
+            written = saved = settled = _NOTHING
             while (batch := coming.result()) is not None:
                 coming = self._coming(reading, pieces)
                 outcome = stepper.step(batch)
@@ -180,10 +180,13 @@ class _Run:
                 if self._job.resumable and due.now(self._file["row"]):
                     saved.result()
                     saved = writing.submit(self._save, self._snapshot(), written)
+                    if settled.done():  # bit by bit, so that little is left to wait for at the end
+                        settled = settling.submit(self._sinks[0].settle)
                 if self._watch is not None:
                     self._watch.advance(len(batch.proba))
             written.result()
             saved.result()
+            settled.result()
 
     def _coming(self, reading: ThreadPoolExecutor, pieces: Iterator[Batch]) -> "Future[Batch | None] | _Later":
         """The next piece, read ahead; but not from a pipe, where a thread that waits could not be stopped."""
@@ -220,7 +223,9 @@ class _Run:
     def _finish(self) -> None:
         """The output first, then the state, then their places: a run that is killed between them can be finished."""
         for sink in self._sinks:
-            sink.finish()
+            # A state that says that the file is done must not be on the disk before the output is. Without one, the
+            # worst that a power failure can do is that the command has to be run again.
+            sink.finish(settled=self._job.state is not None)
         self._kept.files += 1
         self._file["finished"] = True
         self._file.pop("ids", None)

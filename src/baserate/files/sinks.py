@@ -26,8 +26,12 @@ class Sink(Protocol):
         """
         ...
 
-    def finish(self) -> None:
-        """Write what belongs at the end, and close."""
+    def settle(self) -> None:
+        """Force what was written so far to the disk; another thread may write on meanwhile."""
+        ...
+
+    def finish(self, *, settled: bool) -> None:
+        """Write what belongs at the end, and close; `settled` on the disk, or when the system finds the time."""
         ...
 
     def close(self) -> None:
@@ -77,9 +81,13 @@ class _Sink:
         else:
             self._file.close()
 
-    def finish(self) -> None:
+    def settle(self) -> None:
         if self._file is not sys.stdout.buffer:
             os.fsync(self._file.fileno())
+
+    def finish(self, *, settled: bool) -> None:
+        if settled:
+            self.settle()
         self.close()
 
 
@@ -145,6 +153,6 @@ class ParquetSink(_Sink):
             "ends": np.cumsum([len(group) for group in self._groups], dtype=np.int64),
         }
 
-    def finish(self) -> None:
+    def finish(self, *, settled: bool) -> None:
         self._write(footer_of(self._frame, self._groups, self._n_rows))
-        super().finish()
+        super().finish(settled=settled)
