@@ -1,5 +1,4 @@
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 
 import baserate
 from baserate.cli import app, main
+from baserate.files import sinks
 
 FORMATS = ["csv", "tsv", "parquet", "jsonl"]
 P = [f"p_{name}" for name in CLASSES]
@@ -422,15 +422,19 @@ def test_without_polars_it_says_what_to_install(monkeypatch, tmp_path):
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
-    write(frame(20)[0], tmp_path / "s.csv")
-    real = os.fsync
+    write(frame(2000)[0], tmp_path / "s.csv")
+    left = 3
 
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
+    def append(self, table, real=sinks.TextSink.append):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise OSError(28, "No space left on device")
+        real(self, table)
 
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr(sinks.TextSink, "append", append)
     result = adapt("s.csv", "-o", "o.csv")
-    monkeypatch.setattr("os.fsync", real)
+    assert left <= 0
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
     assert "nothing was written" in result.stderr

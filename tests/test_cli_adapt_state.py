@@ -65,9 +65,9 @@ class Killer:
             monkeypatch.setattr(running._Run, name, lambda self: None)
 
     def _watched(self, function):
-        def watched(*arguments):
+        def watched(*arguments, **options):
             self._moment_passes()
-            found = function(*arguments)
+            found = function(*arguments, **options)
             self._moment_passes()
             return found
 

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from baserate.bank import Bank
+from baserate.compiled import compiled
 from baserate.files.columns import Classes
 from baserate.files.job import Job
 from baserate.files.library import polars
 from baserate.files.stepping import Outcome
-from baserate.protocols import IntArray
+from baserate.protocols import FloatArray, IntArray
 
 
 class Output:
@@ -48,12 +49,11 @@ class Output:
         what = ("prior",) if self._keyed else ("prior", "low", "high")
         return [f"{kind}_{name}" for kind in what for name in self._names]
 
-    def rows(self, outcome: Outcome, labels: IntArray) -> Any:
-        """The rows of a piece; `labels` are the most probable classes."""
+    def rows(self, outcome: Outcome, by_class: FloatArray, labels: IntArray) -> Any:
+        """The rows of a piece, from what `by_columns` gives."""
         pl = polars()
         frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
         names = pl.Series(f"{p}label", self._names)
-        by_class = np.ascontiguousarray(outcome.adapted.T)
         shares = [pl.Series(name, column) for name, column in zip(self._adapted, by_class, strict=True)]
         label = names.gather(labels)
         numbers = outcome.numbers()
@@ -79,6 +79,29 @@ class Output:
             pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)
             for name in wanted
         ]
+
+
+@compiled
+def by_columns(proba: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The columns of a table of probabilities as rows, (k, n), and the most probable class of each sample, (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> by_columns(np.array([[0.25, 0.75], [0.5, 0.5]]))
+    (array([[0.25, 0.5 ],
+           [0.75, 0.5 ]]), array([1, 0]))
+    """
+    n, k = proba.shape
+    columns, labels = np.empty((k, n)), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        best = 0
+        for c in range(k):
+            columns[c, i] = proba[i, c]
+            if proba[i, c] > proba[i, best]:
+                best = c
+        labels[i] = best
+    return columns, labels
 
 
 def table_of_rounds(outcome: Outcome) -> Any:

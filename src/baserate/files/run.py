@@ -15,7 +15,7 @@ from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
-from baserate.files.output import Output, is_keyed, table_of_rounds
+from baserate.files.output import Output, by_columns, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
@@ -168,13 +168,13 @@ class _Run:
         due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing, ThreadPoolExecutor(1) as settling:
             coming = self._coming(reading, pieces)
-            written = saved = settled = _NOTHING
+            before = written = saved = settled = _NOTHING
             while (batch := coming.result()) is not None:
                 coming = self._coming(reading, pieces)
                 outcome = stepper.step(batch)
                 self._kept.clock = None if stepper.window is None else (seconds, stepper.window)
-                written.result()
-                written = writing.submit(self._write, output, outcome)
+                before.result()
+                before, written = written, writing.submit(self._write, output, outcome, written)
                 self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume
                 self._kept.rows += len(batch.proba)
                 if self._job.resumable and due.now(self._file["row"]):
@@ -192,9 +192,11 @@ class _Run:
         """The next piece, read ahead; but not from a pipe, where a thread that waits could not be stopped."""
         return _Later(pieces) if self._job.stream.is_stream else reading.submit(next, pieces, None)
 
-    def _write(self, output: Output, outcome: Outcome) -> None:
-        labels = outcome.adapted.argmax(axis=1)
-        self._sinks[0].append(output.rows(outcome, labels))
+    def _write(self, output: Output, outcome: Outcome, before: Future[None]) -> None:
+        """Runs in the thread that writes; at most two pieces wait for it."""
+        before.result()  # where that failed, nothing may follow
+        columns, labels = by_columns(outcome.adapted)
+        self._sinks[0].append(output.rows(outcome, columns, labels))
         for sink in self._sinks[1:]:
             sink.append(table_of_rounds(outcome))
         for name, n in outcome.counts(labels)._asdict().items():

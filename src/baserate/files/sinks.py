@@ -30,7 +30,7 @@ class Sink(Protocol):
         """Force what was written so far to the disk; another thread may write on meanwhile."""
         ...
 
-    def finish(self, *, settled: bool) -> None:
+    def finish(self, *, settled: bool = False) -> None:
         """Write what belongs at the end, and close; `settled` on the disk, or when the system finds the time."""
         ...
 
@@ -85,7 +85,7 @@ class _Sink:
         if self._file is not sys.stdout.buffer:
             os.fsync(self._file.fileno())
 
-    def finish(self, *, settled: bool) -> None:
+    def finish(self, *, settled: bool = False) -> None:
         if settled:
             self.settle()
         self.close()
@@ -153,6 +153,6 @@ class ParquetSink(_Sink):
             "ends": np.cumsum([len(group) for group in self._groups], dtype=np.int64),
         }
 
-    def finish(self, *, settled: bool) -> None:
+    def finish(self, *, settled: bool = False) -> None:
         self._write(footer_of(self._frame, self._groups, self._n_rows))
         super().finish(settled=settled)

@@ -14,6 +14,7 @@ from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
+_OF_EACH = ("round", "first_row", "rows", "time")  # what is told of each round
 _NEVER = -(1 << 62)  # the window of a key that had none
 EVERY_BAND, THEN_EVERY = 100, 25
 """A band costs more than a round: it is asked for in each of the first rounds, and then in every twenty-fifth."""
@@ -178,7 +179,7 @@ class Stepper:
         self._last.update(here)
 
     def _columns(self) -> list[str]:
-        columns = ["round", "first_row", "rows", "time"]
+        columns = [*_OF_EACH]
         if isinstance(self.adapter, Bank):
             return [*columns, "key", *(f"prior_{name}" for name in self._names)]
         shares = [f"{what}_{name}" for what in ("prior", "low", "high") for name in self._names]
@@ -197,13 +198,11 @@ class Stepper:
         }
 
     def _add(self, rounds: dict[str, list[Any]], row: dict[str, Any], prior: FloatArray, told: dict[str, Any]) -> None:
-        for i, name in enumerate(self._names):
-            row[f"prior_{name}"] = float(prior[i])
-            row[f"low_{name}"], row[f"high_{name}"] = (None, None) if told["band"] is None else told["band"][i].tolist()
-        for name in ("evidence", "alarm", "fallback", "unknown_mass"):
-            row[name] = told[name]
-        for name, column in rounds.items():
-            column.append(row.get(name))
+        low, high = [[None] * len(prior)] * 2 if told["band"] is None else told["band"].T.tolist()
+        flags = (told[name] for name in ("evidence", "alarm", "fallback", "unknown_mass"))
+        values = [*map(row.get, _OF_EACH), *prior.tolist(), *low, *high, *flags]
+        for column, value in zip(rounds.values(), values, strict=True):
+            column.append(value)
 
     def _add_keys(
         self,
