@@ -114,7 +114,7 @@ def test_what_needs_no_scikit_learn_does_not_wait_for_it():
         "adapter = RegressAndReweight().fit(np.tile(0.7 * np.eye(2) + 0.15, (50, 1)), [0, 1] * 50)\n"
         "adapter.step([[0.2, 0.8]])\n"
         "Bank(adapter).step(['a'], [[0.2, 0.8]])\n"
-        "slow = {'sklearn', 'pandas', 'scipy.stats', 'joblib', 'matplotlib', 'torch'}\n"
+        "slow = {'sklearn', 'pandas', 'scipy.stats', 'scipy.optimize', 'joblib', 'matplotlib', 'torch'}\n"
         "print(sorted(slow & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)

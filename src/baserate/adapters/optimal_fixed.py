@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from baserate.adapters._reweighting import ReweightingAdapter, calibrated
@@ -137,6 +136,8 @@ def _smallest_log_loss(scores: FloatArray, labels: IntArray) -> FloatArray:
     """Offsets under which the labels are most likely: a smooth and convex stand-in for the number of mistakes."""
     k = scores.shape[1]
     # A class that the model rules out stays so at any offset; -inf would spoil the search, not its result.
+    from scipy.optimize import minimize  # slow to import, and seldom needed
+
     floored = np.maximum(scores, -700.0)
     shares = np.bincount(labels, minlength=k) / len(labels)
 

@@ -7,7 +7,6 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from baserate.calibrators._softmax import take_sums
@@ -192,6 +191,8 @@ def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *
 
 def _quasi_newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
     """L-BFGS, in units in which every parameter has about the same curvature."""
+    from scipy.optimize import Bounds, minimize  # slow to import, and seldom needed
+
     unit = 1.0 / np.sqrt(objective(theta, sds)[2])
 
     def scaled(x: FloatArray) -> tuple[float, FloatArray]:

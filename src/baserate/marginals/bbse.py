@@ -4,7 +4,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from baserate.compiled import compiled
 from baserate.marginals._base import BatchEstimator, sums_by_class
@@ -159,6 +158,8 @@ def _smallest_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
     except np.linalg.LinAlgError:
         _, values, right = np.linalg.svd(matrix)
         return float(values[-1]), right[-1]
+    from scipy.sparse.linalg import LinearOperator, eigsh  # slow to import, and seldom needed
+
     # The largest eigenvalue of (C'C)^-1, by Lanczos iteration from a fixed start.
     operator = LinearOperator((k, k), matvec=lambda v: inverse @ (inverse.T @ v), dtype=np.float64)
     values, vectors = eigsh(operator, k=1, which="LM", v0=np.linspace(1.0, 2.0, k))
