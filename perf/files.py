@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -23,10 +24,10 @@ MEMORY = 1e9
 _POLARS = """
 import sys
 import polars
-source, target = sys.argv[1:]
+source, target, *codec = sys.argv[1:]
 form = source.rpartition(".")[2]
 table = getattr(polars, f"read_{form}")(source)
-getattr(table, f"write_{form}")(target)
+getattr(table, f"write_{form}")(target, **dict(zip(["compression"], codec)))
 """
 _ADAPT = "import sys; from baserate.cli import main; main(['adapt', *sys.argv[1:]])"
 
@@ -60,8 +61,10 @@ def _table(rng, n, mix):
     return polars.DataFrame(proba, schema=[f"p_{c}" for c in range(K)]), y
 
 
-def child(code, *arguments):
-    """Seconds that a process takes, from its start to its end."""
+def child(code, *arguments, new):
+    """Seconds that a process takes, from its start to its end; the files that it makes are not there before."""
+    for path in new:
+        path.unlink(missing_ok=True)  # else to get rid of it would be a part of the time
     start = perf_counter()
     subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True)
     return perf_counter() - start
@@ -74,18 +77,14 @@ def adapting(n_rows=1_000_000, repeats=3, formats=("parquet", "csv")):
         folder = Path(name)
         write_stream(folder, n_rows)
         for form in formats:
-            source, target = folder / f"stream.{form}", folder / f"out.{form}"
+            source, target, state = folder / f"stream.{form}", folder / f"out.{form}", folder / "state"
             words = [source, "--holdout", folder / "holdout.parquet", "-o", target]
-            state = folder / "state"
-
-            def kept(words=words, state=state):
-                state.unlink(missing_ok=True)
-                return child(_ADAPT, *words, "--state", state)
-
-            alone, bare, saved = fastest(
-                lambda source=source, target=target: child(_POLARS, source, target),
-                lambda words=words: child(_ADAPT, *words),
-                kept,
+            run = partial(child, new=[target, state])
+            codecs = [[], ["snappy"]] if form == "parquet" else [[]]
+            bare, saved, alone, *alike = fastest(
+                partial(run, _ADAPT, *words),
+                partial(run, _ADAPT, *words, "--state", state),
+                *(partial(run, _POLARS, source, target, *codec) for codec in codecs),
                 repeats=repeats,
             )
             against = f"polars reads and writes the {form} file"
@@ -94,6 +93,8 @@ def adapting(n_rows=1_000_000, repeats=3, formats=("parquet", "csv")):
             note = "whole processes; starting up and fitting weigh less in larger files"
             rows.append(Row(f"{what}, {form}", against, bare, alone, "cheap", bound, note))
             rows.append(Row(f"{what}, {form}, --state", against, saved, alone, "cheap", bound, note))
+            for seconds in alike:
+                rows.append(Row(f"{what}, {form}", f"{against}, by snappy, too", bare, seconds, "cheap", None, note))
     return rows
 
 

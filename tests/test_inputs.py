@@ -26,6 +26,7 @@ from baserate.trackers import (
     LowSwitching,
     OnlineGradientDescent,
 )
+from baserate.validation import SUM_TOLERANCE, first_bad_row
 
 
 def _read_only(array):
@@ -329,3 +330,18 @@ def test_text_and_ragged_labels_are_refused_by_name(y):
 def test_masked_probabilities_are_missing():
     with pytest.raises(ValueError, match="proba row 1 holds NaN"):
         prepare(Base()).predict_proba(np.ma.array(PROBA[:2], mask=[[False] * 3, [True] * 3]))
+
+
+@pytest.mark.parametrize("n", range(1, 14))
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-9, 0.5])
+def test_the_first_bad_row_is_found_wherever_it_stands(n, value):
+    for i in range(n):
+        for c in range(3):
+            proba = np.full((n, 3), 1 / 3)
+            proba[i, c] = value
+            proba[i + 1 :: 2, 0] = np.nan  # later ones are not the first
+            assert first_bad_row(proba, SUM_TOLERANCE) == i
+    assert first_bad_row(np.full((n, 3), 1 / 3), SUM_TOLERANCE) == -1
+    both = np.full((n, 3), 1 / 3)
+    both[:, 0], both[:, 1] = 1 / 3 + 0.9, 1 / 3 - 0.9  # the sum is right
+    assert first_bad_row(both, SUM_TOLERANCE) == 0

@@ -42,7 +42,10 @@ def _scores(proba: FloatArray, columns: FloatArray, itself: IntArray) -> tuple[F
 
 
 def odd_among(proba: FloatArray, aside: IntArray) -> tuple[Odd, FloatArray]:
-    """Learn from a holdout, of which some rows are laid aside; the oddness of each of its rows, too."""
+    """Learn from a holdout, of which some rows are laid aside; the oddness of each of its rows, too.
+
+    Oddness is from 0 to 2: the share of the holdout that is less in doubt, and the share that is less far from others.
+    """
     columns = np.ascontiguousarray(np.log(np.maximum(proba[aside], _FLOOR)).T)
     itself = np.full(len(proba), -1)
     itself[aside] = np.arange(len(aside))  # a row that was laid aside is near to itself, which says nothing
@@ -56,6 +59,34 @@ def _ranks(doubts: FloatArray, distances: FloatArray, odd: Odd) -> FloatArray:
     return np.asarray(both / len(odd.doubts), dtype=np.float64)
 
 
-def oddness(proba: FloatArray, odd: Odd) -> FloatArray:
-    """(n,) from 0 to 2: the share of the holdout that is less in doubt, and the share that is less far from others."""
-    return _ranks(*_scores(proba, odd.columns, np.full(len(proba), -1)), odd)
+@compiled
+def count_odd(
+    proba: FloatArray,
+    columns: FloatArray,
+    doubts: FloatArray,
+    distances: FloatArray,
+    limit: float,
+    fade: float,
+    seen: FloatArray,
+) -> tuple[float, float]:
+    """Count rows in `seen`, (clear or odd, predicted class); gives the sum of their weights, and that of the squares.
+
+    The last row has a weight of one, and each row before it `fade` times that of the next.
+    """
+    n, k = proba.shape
+    logs, room = np.empty(k), np.empty(columns.shape[1])
+    total, squares = 0.0, 0.0
+    for i in range(n):
+        predicted = 0
+        for c in range(k):
+            logs[c] = np.log(max(proba[i, c], _FLOOR))
+            if proba[i, c] > proba[i, predicted]:
+                predicted = c
+        distance = strangeness(logs, columns, 0, columns.shape[1], -1, room)
+        less_in_doubt = np.searchsorted(doubts, 1.0 - proba[i, predicted])
+        rank = (less_in_doubt + np.searchsorted(distances, distance)) / len(doubts)
+        weight = fade ** (n - 1 - i)
+        seen[1 if rank > limit else 0, predicted] += weight
+        total += weight
+        squares += weight * weight
+    return total, squares

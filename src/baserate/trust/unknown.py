@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
-from baserate.trust._oddness import Odd, odd_among, oddness
+from baserate.trust._oddness import Odd, count_odd, odd_among
 from baserate.validation import check_fitted, check_holdout, check_integer, check_prior, check_proba
 
 _CLEAR = 0.8  # of the holdout; the rest is odd
@@ -138,14 +138,11 @@ class UnknownMass(Component):
             return
         # Sums of weights that fade by the sample; about two windows of them together weigh as much as one window.
         fade = 1.0 - 2.0 / (self.window + 1.0)
-        ages = fade ** np.arange(len(rows) - 1, -1, -1.0)
         kept = fade ** len(rows)
-        odd = oddness(rows, self._odd) > self._limit
-        added = np.zeros((2, self.n_classes_))
-        np.add.at(added, (odd.astype(np.int64), rows.argmax(axis=1)), ages)
-        self._seen = self._seen * kept + added
-        self._total = self._total * kept + float(ages.sum())
-        self._squares = self._squares * kept**2 + float((ages**2).sum())
+        self._seen = self._seen * kept
+        total, squares = count_odd(rows, *self._odd, self._limit, fade, self._seen)
+        self._total = self._total * kept + total
+        self._squares = self._squares * kept**2 + squares
 
     def _known(self) -> bool:
         check_fitted(self, "usable_")
