@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 
 from baserate.bank import Bank
-from baserate.compiled import compiled
 from baserate.files.columns import Classes
 from baserate.files.job import Job
 from baserate.files.library import polars
 from baserate.files.stepping import Outcome
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import IntArray
 
 
 class Output:
@@ -49,13 +48,13 @@ class Output:
         what = ("prior",) if self._keyed else ("prior", "low", "high")
         return [f"{kind}_{name}" for kind in what for name in self._names]
 
-    def rows(self, outcome: Outcome, by_class: FloatArray, labels: IntArray) -> Any:
-        """The rows of a piece, from what `by_columns` gives."""
+    def rows(self, outcome: Outcome) -> Any:
+        """The rows of a piece."""
         pl = polars()
         frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
         names = pl.Series(f"{p}label", self._names)
-        shares = [pl.Series(name, column) for name, column in zip(self._adapted, by_class, strict=True)]
-        label = names.gather(labels)
+        shares = [pl.Series(name, column) for name, column in zip(self._adapted, outcome.adapted, strict=True)]
+        label = names.gather(outcome.labels)
         numbers = outcome.numbers()
         number = pl.Series(f"{p}round", numbers)
         return frame.with_columns(*shares, label, number, *self._by_round(outcome, numbers))
@@ -79,29 +78,6 @@ class Output:
             pl.Series(f"{self._prefix}{name}", outcome.rounds[name], dtype=kinds[name]).gather(places)
             for name in wanted
         ]
-
-
-@compiled
-def by_columns(proba: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The columns of a table of probabilities as rows, (k, n), and the most probable class of each sample, (n,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> by_columns(np.array([[0.25, 0.75], [0.5, 0.5]]))
-    (array([[0.25, 0.5 ],
-           [0.75, 0.5 ]]), array([1, 0]))
-    """
-    n, k = proba.shape
-    columns, labels = np.empty((k, n)), np.empty(n, dtype=np.int64)
-    for i in range(n):
-        best = 0
-        for c in range(k):
-            columns[c, i] = proba[i, c]
-            if proba[i, c] > proba[i, best]:
-                best = c
-        labels[i] = best
-    return columns, labels
 
 
 def table_of_rounds(outcome: Outcome) -> Any:

@@ -15,7 +15,7 @@ from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
-from baserate.files.output import Output, by_columns, is_keyed, table_of_rounds
+from baserate.files.output import Output, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
@@ -195,11 +195,10 @@ class _Run:
     def _write(self, output: Output, outcome: Outcome, before: Future[None]) -> None:
         """Runs in the thread that writes; at most two pieces wait for it."""
         before.result()  # where that failed, nothing may follow
-        columns, labels = by_columns(outcome.adapted)
-        self._sinks[0].append(output.rows(outcome, columns, labels))
+        self._sinks[0].append(output.rows(outcome))
         for sink in self._sinks[1:]:
             sink.append(table_of_rounds(outcome))
-        for name, n in outcome.counts(labels)._asdict().items():
+        for name, n in outcome.counts()._asdict().items():
             setattr(self._kept, name, getattr(self._kept, name) + n)
 
     def _snapshot(self) -> Kept:

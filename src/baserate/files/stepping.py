@@ -7,6 +7,7 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.compiled import compiled
 from baserate.files.columns import Classes
 from baserate.files.late import names_of
 from baserate.files.library import polars
@@ -52,7 +53,8 @@ class Outcome(NamedTuple):
     """What became of a piece: adapted probabilities, and a row for each round (and key)."""
 
     batch: Batch
-    adapted: FloatArray
+    adapted: FloatArray  # a row for each class
+    labels: IntArray  # the most probable classes
     rounds: dict[str, list[Any]]
     round_numbers: list[int]
 
@@ -60,15 +62,15 @@ class Outcome(NamedTuple):
         """The round that each row is in."""
         return np.repeat(self.round_numbers, np.diff(self.batch.piece.starts))
 
-    def counts(self, found: IntArray) -> Counts:
-        """How often labels agree with the model, and with the labels `found` by adaptation."""
+    def counts(self) -> Counts:
+        """How often labels agree with the model, and with what was found by adaptation."""
         batch = self.batch
         if batch.labels is None:
             return Counts()
         known = batch.labels != UNLABELLED
         truth = batch.labels[known]
         model = batch.proba[known].argmax(axis=1)
-        return Counts(len(truth), int((model == truth).sum()), int((found[known] == truth).sum()))
+        return Counts(len(truth), int((model == truth).sum()), int((self.labels[known] == truth).sum()))
 
 
 def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str, *, named: bool = False) -> Batch:
@@ -103,6 +105,29 @@ def _keys(values: Any, file: str, row: int) -> list[Any]:
     return found
 
 
+@compiled
+def place(proba: FloatArray, start: int, columns: FloatArray, labels: IntArray) -> None:
+    """Put a round where it belongs in a table of columns, and its most probable classes; it is still at hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns, labels = np.zeros((2, 3)), np.zeros(3, dtype=np.int64)
+    >>> place(np.array([[0.25, 0.75], [0.5, 0.5]]), 1, columns, labels)
+    >>> columns, labels
+    (array([[0.  , 0.25, 0.5 ],
+           [0.  , 0.75, 0.5 ]]), array([0, 1, 0]))
+    """
+    n, k = proba.shape
+    for i in range(n):
+        best = 0
+        for c in range(k):
+            columns[c, start + i] = proba[i, c]
+            if proba[i, c] > proba[i, best]:
+                best = c
+        labels[start + i] = best
+
+
 class Stepper:
     """Takes the rounds of batches.
 
@@ -132,7 +157,7 @@ class Stepper:
     def step(self, batch: Batch) -> Outcome:
         """Take every round of a batch."""
         starts = batch.piece.starts
-        adapted = np.empty_like(batch.proba)
+        adapted, found = np.empty(batch.proba.shape[::-1]), np.empty(len(batch.proba), dtype=np.int64)
         rounds: dict[str, list[Any]] = {name: [] for name in self._columns()}
         numbers: list[int] = []
         for j, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
@@ -149,15 +174,15 @@ class Stepper:
                 assert batch.keys is not None
                 keys = batch.keys[start:end]
                 step = self.adapter.step(keys, batch.proba[start:end], labels)
-                adapted[start:end] = step.proba
+                place(step.proba, start, adapted, found)
                 self._add_keys(rounds, row, step.keys, Counter(keys), step.prior)
             else:
                 told = self._trust(self.adapter)
                 names = None if batch.names is None else batch.names[start:end]
                 taken = self.adapter.step(batch.proba[start:end], labels, ids=names)
-                adapted[start:end] = taken.proba
+                place(taken.proba, start, adapted, found)
                 self._add(rounds, row, taken.prior, told)
-        return Outcome(batch, adapted, rounds, numbers)
+        return Outcome(batch, adapted, found, rounds, numbers)
 
     @property
     def window(self) -> int | IntArray | None:
