@@ -44,7 +44,7 @@ FROZEN = {
     "baserate.decisions": {"decide", "expected_costs", "moved_threshold"},
     "baserate.trust": {
         "Accuracy", "AccuracyEstimate", "AssumptionCheck", "Finding", "Gate", "HoldoutWarning", "Merged", "PriorBand",
-        "Problem", "UnknownMass", "health", "merge_classes",
+        "Problem", "SerialDependence", "UnknownMass", "health", "merge_classes",
     },
 }  # fmt: skip
 

@@ -171,3 +171,46 @@ def test_transductive_is_causal_for_a_single_sample():
         proba, _ = draw(rng, [0.9, 0.05, 0.05], 1)
         np.testing.assert_array_equal(adapter.step(proba).proba, causal.step(proba).proba)
     assert adapter.step(np.empty((0, K))).proba.shape == (0, K)
+
+
+def _flipping(rng, rounds, n):
+    """A mix that turns round every second round, which only the round itself tells."""
+    for t in range(rounds):
+        y = (rng.random(n) < (0.95 if t // 2 % 2 else 0.05)).astype(int)
+        odds = np.exp(1.5 * rng.normal(2.0 * y - 1.0, 1.0))
+        yield np.column_stack([np.ones(n), odds]) / (1 + odds)[:, np.newaxis], y
+
+
+def test_late_labels_judge_the_prior_that_was_used_in_their_round():
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < 0.5).astype(int)
+    odds = np.exp(1.5 * rng.normal(2.0 * y - 1.0, 1.0))
+    held = np.column_stack([np.ones(2000), odds]) / (1 + odds)[:, np.newaxis]
+    in_time, late = (RegressAndReweight(transductive=True, calibrator=None).fit(held, y) for _ in range(2))
+    for t, (batch, labels) in enumerate(_flipping(rng, 60, 200)):
+        names = [f"{t}-{i}" for i in range(200)]
+        in_time.step(batch, labels)
+        late.step(batch, ids=names)
+        late.update_labels(names, labels)
+    gates = in_time._watch.gate_, late._watch.gate_
+    assert gates[0].verdict_ == gates[1].verdict_ == "helps"
+
+
+def test_labels_of_samples_from_before_a_refit_are_judged_by_the_mix_of_their_time():
+    rng = np.random.default_rng(0)
+
+    def at(share, n):
+        y = (rng.random(n) < share).astype(int)
+        odds = share / (1 - share) * np.exp(1.5 * rng.normal(2.0 * y - 1.0, 1.0))
+        return np.column_stack([np.ones(n), odds]) / (1 + odds)[:, np.newaxis], y
+
+    adapter = RegressAndReweight(calibrator=None).fit(*at(0.5, 2000))
+    waits = {}
+    for t in range(50):
+        batch, y = at(0.5, 10)
+        waits |= {f"{t}-{i}": label for i, label in enumerate(y)}
+        adapter.step(batch, ids=[f"{t}-{i}" for i in range(10)])
+    adapter.refit(*at(0.02, 2000))
+    adapter.update_labels(list(waits), list(waits.values()))
+    assert adapter._watch.gate_.verdict_ == ""
+    assert not adapter.fallback_active_

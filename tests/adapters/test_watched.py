@@ -1,5 +1,7 @@
 """The default adapter, its band, its check and its gate, against the same parts fed by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,15 @@ from baserate.marginals import MLLS
 from baserate.protocols import UNLABELLED
 from baserate.state import dumps
 from baserate.trackers import FLHFTL, LikelihoodMixture
-from baserate.trust import AccuracyEstimate, AssumptionCheck, Gate, HoldoutWarning, PriorBand, UnknownMass
+from baserate.trust import (
+    AccuracyEstimate,
+    AssumptionCheck,
+    Gate,
+    HoldoutWarning,
+    PriorBand,
+    SerialDependence,
+    UnknownMass,
+)
 
 K = 3
 CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [1.4, 1.4]])  # the last is of no class
@@ -44,17 +54,20 @@ def by_hand(proba, y, rounds):
     calibrated = plain.calibrate(proba)
     gate = Gate().fit(calibrated, y, plain.source_prior_)
     check, unknown = AssumptionCheck().fit(proba, y), UnknownMass(500).fit(proba, y)
-    kept, seen = [], 0
+    dependence = SerialDependence()
+    kept, neighbours, seen = [], [], 0
     for batch, labels in rounds:
         tracked = plain.prior_
         mix = gate.mix(tracked)
         weighted = plain.calibrate(batch) * (mix / plain.source_prior_)
-        yield weighted / weighted.sum(axis=1, keepdims=True), gate.weight_, check, unknown
+        foreseen = batch if gate.off_ else weighted / weighted.sum(axis=1, keepdims=True)
+        yield foreseen, gate.weight_, check, unknown, dependence
         told = labels != UNLABELLED
-        full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), plain.calibrate(batch)
+        full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), batch
         gate.update_labels(*((p.argmax(axis=1)[told] != labels[told]).astype(float) for p in (full, none)))
         plain.update(batch, labels)
         kept.append(batch[:: max(len(batch) // 512, 1)])
+        neighbours.append(batch if len(batch) < 1024 else batch[:512])
         seen += 1
         if sum(map(len, kept)) < 256:
             if 0.5 * np.abs(plain.prior_ - gate._rehearsed_at).sum() > 0.1:  # a jump is not waited with
@@ -63,15 +76,17 @@ def by_hand(proba, y, rounds):
             rows = np.concatenate(kept)
             check.take_in(rows, seen)
             unknown.update(rows[::4])
-            gate.update(plain.prior_, check.alarm_, seen)
+            dependence.update(np.concatenate(neighbours))
+            gate.update(plain.prior_, check.alarm_, seen, dependent=dependence.dependent_)
             if check.alarm_:
                 check.reset()
-            kept, seen = [], 0
+            kept, neighbours, seen = [], [], 0
 
 
+@pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("size", [40, 900])
 @pytest.mark.parametrize("n", [1, 10, 300, 4000])
-def test_it_is_its_parts(size, n):
+def test_it_is_its_parts(size, n, alike):
     proba, y = holdout(size)
     rng = np.random.default_rng(1)
     mixes = [*DRIFT[::3], *np.tile([0.1, 0.1, 0.3, 0.5], (150 if n < 300 else 20 if n == 300 else 5, 1))]
@@ -81,10 +96,20 @@ def test_it_is_its_parts(size, n):
         for batch, labels in stream([mix], rng, n * (8 if n == 1 else 1))
         for batch, labels in [(batch[:n], labels[:n])]
     ]
+    if alike:  # at last every sample comes several times
+        few = max(n // 4, 1)
+        rounds += [
+            (batch[:few].repeat(-(-n // few), axis=0)[:n], labels)
+            for batch, labels in rounds
+            for _ in range(4 // n or 1)
+        ]
     adapter = RegressAndReweight().fit(proba, y)
     weights = []
-    for (expected, weight, check, unknown), (batch, labels) in zip(by_hand(proba, y, rounds), rounds, strict=True):
+    for (expected, weight, check, unknown, dependence), (batch, labels) in zip(
+        by_hand(proba, y, rounds), rounds, strict=True
+    ):
         assert adapter.correction_weight_ == weight
+        assert adapter.serial_correlation_ == dependence.correlation_
         assert adapter.unknown_mass_ == unknown.mass_
         assert adapter.assumption_evidence_ >= check.evidence_
         pure = adapter.predict_proba(batch)
@@ -93,6 +118,7 @@ def test_it_is_its_parts(size, n):
         np.testing.assert_array_equal(pure, step.proba)
         weights.append(weight)
     assert n == 1 or min(weights) < 1.0  # or nothing has been compared
+    assert dependence.dependent_ == alike
 
 
 def test_the_band_and_the_accuracy_are_those_of_the_parts():
@@ -187,7 +213,99 @@ def test_labels_that_speak_against_the_correction_switch_it_off(late):
     assert adapter.correction_weight_ == 0.0
     assert adapter.fallback_reason_ == "on labelled samples the correction has raised the error"
     np.testing.assert_array_equal(adapter.log_offsets(), np.zeros(K))
-    np.testing.assert_allclose(adapter.predict_proba(batch), adapter.calibrate(batch))
+    np.testing.assert_array_equal(adapter.predict_proba(batch), batch)
+    np.testing.assert_array_equal(adapter.step(batch).proba, batch)
+
+
+def test_labels_compare_with_the_model_itself_and_switching_off_leads_back_to_it():
+    """A model made for nine in ten, with an even holdout: calibrated on that, it is worse than it was by itself."""
+    rng = np.random.default_rng(0)
+
+    def at(share, n, noise=1.0):
+        y = (rng.random(n) < share).astype(int)
+        odds = 9.0 * np.exp(1.5 * rng.normal(2.0 * y - 1.0, noise))
+        return np.column_stack([np.ones(n), odds]) / (1 + odds)[:, np.newaxis], y
+
+    adapter = RegressAndReweight().fit(*at(0.5, 1000))
+    wrong = np.zeros(2)
+    for _ in range(300):  # the model as it is is right for this mix, and noise confuses the tracker
+        proba, y = at(0.9, 10, noise=3.0)
+        step = adapter.step(proba, y)
+        wrong += (step.labels != y).mean(), (proba.argmax(axis=1) != y).mean()
+    assert adapter.fallback_reason_ == "on labelled samples the correction has raised the error"
+    assert adapter.calibrator_.chosen_ != "identity"
+    np.testing.assert_array_equal(adapter.predict_proba(proba), proba)
+    assert wrong[0] < wrong[1] + 0.02 * 300
+
+
+def test_samples_that_repeat_each_other_leave_the_model_alone():
+    adapter = RegressAndReweight().fit(*holdout())
+    rng = np.random.default_rng(0)
+    for batch, _ in stream(np.tile([0.7, 0.2, 0.1], (60, 1)), rng):
+        adapter.update(batch)
+    assert not adapter.fallback_active_
+    for batch, _ in stream(np.tile([0.7, 0.2, 0.1], (200, 1)), rng, n=3):
+        adapter.update(batch.repeat(5, axis=0))
+    assert adapter.serial_correlation_ > 0.5
+    assert adapter.fallback_active_
+    assert "repeat each other" in adapter.fallback_reason_
+    assert 60 < adapter.fallback_since_ < 160
+    np.testing.assert_array_equal(adapter.predict_proba(batch), batch)
+    assert RegressAndReweight(gate=False).fit(*holdout()).step(batch).proba.shape == batch.shape
+
+
+def test_rounds_without_samples_and_before_a_refit_count_in_since():
+    adapter = RegressAndReweight().fit(*holdout())
+    rng = np.random.default_rng(4)
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (50, 1)), rng):
+        adapter.update(batch)
+    adapter.idle(1000)
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (50, 1)), rng):
+        adapter.update(batch)
+    adapter.refit(*holdout())
+    for batch, _ in stream(np.tile([0.6, 0.2, 0.2], (100, 1)), rng, noise=2.0):
+        adapter.update(batch)
+    assert adapter.rounds_ == 1200
+    assert 1100 < adapter.fallback_since_ <= 1200
+
+
+def test_what_a_person_says_of_the_mix_is_rehearsed_before_it_is_used():
+    proba, y = holdout(900)
+    few = (y != 2) | (np.cumsum(y == 2) <= 3)
+    adapter = RegressAndReweight(calibrator=None).fit(proba[few], y[few])
+    adapter.set_prior([0.05, 0.05, 0.9])
+    assert adapter.correction_weight_ <= 0.25
+    full = np.log(adapter.prior_ / adapter.source_prior_)
+    np.testing.assert_allclose(adapter.log_offsets(), adapter.correction_weight_ * full, rtol=1e-9)
+
+
+def test_a_holdout_with_which_nothing_can_be_tested_is_warned_of():
+    proba, y = holdout(900)
+    few = (y != 2) | (np.cumsum(y == 2) <= 15)
+    with pytest.warns(HoldoutWarning, match=r"cannot be tested: the holdout has 15 samples of class 2"):
+        adapter = RegressAndReweight().fit(proba[few], y[few])
+    assert "15 samples of class 2" in adapter.assumption_untested_
+    assert RegressAndReweight().fit(proba, y).assumption_untested_ == ""
+    assert RegressAndReweight(gate=False, alpha=None).fit(proba, y).assumption_untested_ == "alpha is None."
+
+
+def test_a_refit_that_is_refused_changes_nothing():
+    adapter = RegressAndReweight().fit(*holdout())
+    for batch, _ in stream(DRIFT, np.random.default_rng(2)):
+        adapter.update(batch)
+    before = dumps(adapter)
+    adapter.alpha = 2.0
+    with pytest.raises(ValueError, match="alpha"):
+        adapter.refit(*holdout(90, seed=1))
+    adapter.alpha = 0.05
+    assert dumps(adapter) == before
+    proba, y = holdout(90, seed=1)
+    few = (y != 2) | (np.cumsum(y == 2) <= 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(HoldoutWarning):
+            adapter.refit(proba[few], y[few])
+    assert dumps(adapter) == before
 
 
 def test_a_class_that_was_never_seen_is_unknown_mass():

@@ -134,6 +134,36 @@ def test_a_correction_that_helped_for_long_and_now_hurts_is_switched_off_soon():
     assert gate.verdict_ == "helps"
 
 
+def test_samples_that_repeat_each_other_switch_it_off_unless_labels_confirm_it():
+    gate = fitted()
+    gate.update(FAR, dependent=True)
+    assert gate.weight_ == 0.0
+    assert gate.off_
+    assert gate.active_
+    assert "repeat each other" in gate.reason_
+    gate.update(FAR, alarm=True)  # which does not say that they no longer do
+    assert gate.weight_ == 0.0
+    wrongs(gate, 300, 0.1, 0.4)
+    assert gate.verdict_ == "helps"
+    assert gate.weight_ == 1.0
+    assert not gate.off_
+    gate.update(FAR, rounds=1001)
+    assert gate.off_
+    gate.update(FAR, dependent=False)
+    assert gate.weight_ == 1.0  # the alarm is over, too
+    assert not gate.off_
+
+
+def test_after_a_long_silence_an_alarm_does_not_last_for_ever():
+    gate = fitted()
+    gate.update(FAR, rounds=100_000)
+    gate.update(FAR, alarm=True)
+    gate.update(FAR, rounds=999)
+    assert gate.doubted_
+    gate.update(FAR)
+    assert not gate.doubted_
+
+
 def test_samples_that_tell_nothing_change_nothing():
     gate = fitted()
     gate.update(FAR)

@@ -58,15 +58,16 @@ class LateLabels(ReweightingAdapter):
             raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
         labels = check_labels(y, len(names), len(self.source_prior_), missing=True)
         used = 0
-        for note, proba, told in self._waiting.take(names, labels):
-            self._watch.take_labels(proba, note[-1], told)
-            tracker.correct(note[:-1], proba, told)
+        for note, proba, own, told in self._waiting.take(names, labels):
+            *known, ratios = note
+            self._watch.take_labels(proba * ratios, own, told)
+            tracker.correct(known, proba, told)
             used += len(told)
         self.missed_labels_ += int(np.count_nonzero(labels != UNLABELLED)) - used
-        self._refresh()
+        self._moved()
         return used
 
-    def _refresh(self) -> None:
+    def _moved(self) -> None:
         raise NotImplementedError
 
     @property
@@ -89,11 +90,14 @@ class LateLabels(ReweightingAdapter):
             )
         return self.tracker_
 
-    def _take_in(self, proba: FloatArray, labels: IntArray | None, names: list[Key] | None) -> None:
-        waits = names is not None and len(names) > 0
+    def _take_in(
+        self, raw: FloatArray, proba: FloatArray, labels: IntArray | None, names: list[Key] | None, prior: FloatArray
+    ) -> None:
+        """Take in a round, as the model gave it and calibrated, of which `prior` would be the full correction."""
         note = None
-        if waits:
-            note = (*self._correctable().note(Evidence(proba, self.source_prior_, labels)), self._current_prior())
+        if names:
+            known = self._correctable().note(Evidence(proba, self.source_prior_, labels))
+            note = (*known, prior / self.source_prior_)  # which may be another by the time that labels come
         self._advance(proba, labels)
-        if names is not None and waits:
-            self._waiting.add(names, note, proba, labels)
+        if names:
+            self._waiting.add(names, note, proba, raw.argmax(axis=1), labels)

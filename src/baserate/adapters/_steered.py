@@ -30,7 +30,7 @@ class Steered(ReweightingAdapter):
         self.tracker_.restart(prior)
         self._waiting.clear()
         self._watch.restart(prior)
-        self._refresh()
+        self._moved()
 
     def idle(self, rounds: int) -> None:
         """Let rounds go by in which nothing came: the class mix may have moved meanwhile, and the band widens.
@@ -49,7 +49,8 @@ class Steered(ReweightingAdapter):
             raise TypeError(f"{type(self.tracker_).__name__} counts rounds with samples alone; it has no method idle.")
         self.tracker_.idle(rounds)
         self.rounds_ += rounds
-        self._refresh()
+        self._watch.idle(rounds)
+        self._moved()
 
-    def _refresh(self) -> None:
+    def _moved(self) -> None:
         raise NotImplementedError

@@ -22,7 +22,7 @@ class Waiting(Component):
     def __init__(self, at_most: int = 10_000) -> None:
         self.at_most = at_most
         check_integer(at_most, "max_waiting", 0)
-        self._samples: dict[Key, tuple[Any, FloatArray]] = {}
+        self._samples: dict[Key, tuple[Any, FloatArray, int]] = {}
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -45,42 +45,54 @@ class Waiting(Component):
             raise ValueError(f"ids holds {twice!r} twice; give every sample its own.")
         return names
 
-    def add(self, names: list[Key], note: Any, proba: FloatArray, labels: IntArray | None) -> None:
-        """Let the samples of a round wait whose labels are not known; what is too much goes, oldest first."""
+    def add(self, names: list[Key], note: Any, proba: FloatArray, own: IntArray, labels: IntArray | None) -> None:
+        """Let the samples of a round wait whose labels are not known; what is too much goes, oldest first.
+
+        Parameters
+        ----------
+        names, note, proba
+            Of the samples, what the round knew, and the samples.
+        own : (n,) array of int
+            The classes that the model itself predicted.
+        labels : (n,) array of int, optional
+            Those that are known.
+        """
         for i, name in enumerate(names):
             if labels is None or labels[i] == UNLABELLED:
-                self._samples[name] = note, proba[i].copy()
+                self._samples[name] = note, proba[i].copy(), int(own[i])
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
 
-    def take(self, names: list[Key], labels: IntArray) -> Iterator[tuple[Any, FloatArray, IntArray]]:
-        """What each round knew, and its samples whose labels have come now; they no longer wait."""
-        found: dict[int, tuple[Any, list[FloatArray], list[int]]] = {}
+    def take(self, names: list[Key], labels: IntArray) -> Iterator[tuple[Any, FloatArray, IntArray, IntArray]]:
+        """What each round knew, its samples whose labels have come now, the model's own, and those; none waits on."""
+        found: dict[int, tuple[Any, list[FloatArray], list[int], list[int]]] = {}
         for name, label in zip(names, labels.tolist(), strict=True):
             if name in self._samples and label != UNLABELLED:
-                note, row = self._samples.pop(name)
-                _, rows, told = found.setdefault(id(note), (note, [], []))
+                note, row, predicted = self._samples.pop(name)
+                _, rows, own, told = found.setdefault(id(note), (note, [], [], []))
                 rows.append(row)
+                own.append(predicted)
                 told.append(label)
-        for note, rows, told in found.values():
-            yield note, np.array(rows), np.array(told)
+        for note, rows, own, told in found.values():
+            yield note, np.array(rows), np.array(own), np.array(told)
 
     def clear(self) -> None:
         """Give up all samples."""
         self._samples.clear()
 
     def get_state(self) -> dict[str, Any]:
-        notes = {id(note): note for note, _ in self._samples.values()}
+        notes = {id(note): note for note, *_ in self._samples.values()}
         place = {number: i for i, number in enumerate(notes)}
         return {
             "ids": list(self._samples),
-            "rows": [row for _, row in self._samples.values()],
+            "rows": [row for _, row, _ in self._samples.values()],
+            "own": [own for *_, own in self._samples.values()],
             "notes": [list(note) for note in notes.values()],
-            "note_of_row": [place[id(note)] for note, _ in self._samples.values()],
+            "note_of_row": [place[id(note)] for note, *_ in self._samples.values()],
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         notes = [tuple(note) for note in state["notes"]]
-        samples = zip(state["ids"], state["note_of_row"], state["rows"], strict=True)
-        self._samples = {name: (notes[place], np.array(row)) for name, place, row in samples}
+        samples = zip(state["ids"], state["note_of_row"], state["rows"], state["own"], strict=True)
+        self._samples = {name: (notes[place], np.array(row), int(own)) for name, place, row, own in samples}
         return self

@@ -14,8 +14,8 @@ class Watched(ReweightingAdapter):
     of 1,024 or more at some 512 from all over them; what they say is as of then.
     """
 
-    gate: bool
     alpha: float | None
+    _gating: bool
     tracker_: Tracker
     _watch: Watch
 
@@ -66,6 +66,12 @@ class Watched(ReweightingAdapter):
         return self._watch.alarm_
 
     @property
+    def assumption_untested_(self) -> str:
+        """Why there is no check of label shift, and its evidence stays at 1; empty if there is one."""
+        check_fitted(self, "source_prior_")
+        return self._watch.untested_
+
+    @property
     def assumption_findings_(self) -> list[Finding]:
         """What looks most wrong, strongest first."""
         check_fitted(self, "source_prior_")
@@ -78,13 +84,17 @@ class Watched(ReweightingAdapter):
         return self._gate_weight()
 
     def _gate_weight(self) -> float:
-        return self._watch.gate_.weight_ if self.gate else 1.0
+        return self._watch.gate_.weight_ if self._gating else 1.0
+
+    def _is_off(self) -> bool:
+        """Whether the gate leaves the model alone, uncalibrated, too."""
+        return self._gating and self._watch.gate_.off_
 
     @property
     def fallback_active_(self) -> bool:
         """Whether the gate holds the correction back."""
         check_fitted(self, "source_prior_")
-        return self.gate and self._watch.gate_.active_
+        return self._gating and self._watch.gate_.active_
 
     @property
     def fallback_reason_(self) -> str:
@@ -93,8 +103,14 @@ class Watched(ReweightingAdapter):
 
     @property
     def fallback_since_(self) -> int | None:
-        """Since which round."""
-        return self._watch.gate_.since_ if self.fallback_active_ else None
+        """Since which round; those in which nothing came are counted."""
+        return self._watch.since_ if self.fallback_active_ else None
+
+    @property
+    def serial_correlation_(self) -> float:
+        """How much samples that follow each other are alike, beyond their class: `baserate.trust.SerialDependence`."""
+        check_fitted(self, "source_prior_")
+        return self._watch.dependence_.correlation_
 
     @property
     def unknown_mass_(self) -> float:

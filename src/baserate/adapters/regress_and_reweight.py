@@ -75,10 +75,12 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         How many samples may wait for their labels, of those that came with ids; the oldest is given up first.
     gate : bool
         Hold the correction back, in part or wholly, where the holdout, labels, or a stream that is no label shift speak
-        against it: see `baserate.trust.Gate`. ``False`` always uses the tracked mix as it is, as the paper does.
+        against it, or where samples repeat each other: see `baserate.trust.Gate`. ``False`` always uses the tracked
+        mix as it is, as the paper does.
     alpha : float, optional
         The probability of a false alarm, in the check of label shift, that is acceptable. ``None``, without a gate,
-        leaves out the check and the search for unknown mass, which take nearly half of a small round's time.
+        leaves out the check and the search for unknown mass and dependence, which take nearly half of a small round's
+        time.
 
     Attributes
     ----------
@@ -92,10 +94,13 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         How many samples wait for their labels.
     missed_labels_ : int
         How many labels came for samples that did not wait: too late, or under an unknown id.
-    assumption_evidence_, assumption_alarm_, assumption_findings_
-        Whether the stream is label shift at all.
+    assumption_evidence_, assumption_alarm_, assumption_findings_, assumption_untested_
+        Whether the stream is label shift at all, or why that is not tested.
+    serial_correlation_ : float
+        How much samples that follow each other are alike, beyond their class.
     fallback_active_, fallback_reason_, fallback_since_, correction_weight_
-        Whether the gate holds the correction back, why, since which round, and how much of it is used.
+        Whether the gate holds the correction back, why, since which round, and how much of it is used. Where it is
+        switched off altogether, predictions are the model's own, as they came.
     unknown_mass_ : float
         The share of the stream that fits none of the classes. It is booked to classes in `prior_`, as every sample is;
         `known_prior_` is the mix of the others.
@@ -203,11 +208,12 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
                 "go on with other classes, say which they were (previous=...); to start anew, call fit."
             )
         limits = check_limits(self.bounds, self.floor, k)
-        waiting = Waiting(self.max_waiting) if tracker is None else self._waiting
+        goes_on = tracker is not None
+        waiting = self._waiting if goes_on else Waiting(self.max_waiting)
         if marginals is not None:
             fit_marginals(marginals, source_prior, holdout.proba, holdout.labels)
-        if tracker is None:
-            tracker = self._new_tracker(k)
+        # What goes on is a copy: if a later part refuses, the tracker is as it was.
+        tracker = self._new_tracker(k) if tracker is None else copy.deepcopy(tracker)
         if isinstance(tracker, BindableTracker):
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
         if holdout.raw is not None and holdout.proba is not None and holdout.labels is not None:
@@ -217,12 +223,17 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
             for problem in health(holdout.raw, holdout.labels, holdout.proba, None, excused, self.source_prior):
                 if problem.kind != CONFUSED or not hasattr(marginals, "sigma_min_"):  # or it has been said already
                     warn_user(problem.message, HoldoutWarning)
-        watch = Watch(self.alpha).fit(holdout.raw, holdout.proba, holdout.labels, source_prior)
+        watch = Watch(self.alpha).fit(
+            holdout.raw, holdout.proba, holdout.labels, source_prior, self.rounds_ if goes_on else 0
+        )
+        if watch.checks_ and watch.untested_:
+            warn_user(f"whether a stream is label shift cannot be tested: {watch.untested_}", HoldoutWarning)
         self._keep(holdout)
+        self._gating: bool = self.gate
         self._bounds, self.marginals_, self.tracker_ = limits, marginals, tracker
         self._waiting: Waiting = waiting
         self._watch: Watch = watch
-        self._refresh()
+        self._moved()
 
     def _new_marginals(self, tracker: Tracker | None) -> Any:
         """An unfitted estimator; none by default where nobody would read what it sees."""
@@ -256,7 +267,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         """The correction as k numbers to add to the (calibrated) log-probabilities or logits, before a softmax.
 
         A model that is served elsewhere applies it in one line. A class that the prior rules out has the offset -inf.
-        All zero in shadow mode.
+        All zero in shadow mode, and where the gate has switched the correction off.
         """
         check_fitted(self, "source_prior_")
         return self._offsets.copy() if self.enabled else np.zeros_like(self._offsets)
@@ -265,9 +276,13 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         """Adapted probabilities of a batch; changes nothing.
 
         Where the prior rules out every class that the model holds possible, the (calibrated) row is returned as it is.
+        In shadow mode, and where the gate has switched the correction off, all rows are returned as they came.
         """
         rows = self.check_rows(proba)
-        return self._foresee(self.calibrate(rows))[0] if self.enabled else rows.copy()
+        return rows.copy() if self._leaves_alone() else self._foresee(self.calibrate(rows))[0]
+
+    def _leaves_alone(self) -> bool:
+        return not self.enabled or self._is_off()
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
         """Take in one round.
@@ -292,10 +307,10 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         labels, names = self._check_labels(y, rows), self._check_ids(ids, len(rows))
         calibrated = self.calibrate(rows)
         foreseen, prior, used = self._foresee(calibrated)
-        step = Step(foreseen if self.enabled else rows.copy(), prior, self._flags())
-        self._take_in(calibrated, labels, names)
+        step = Step(rows.copy() if self._leaves_alone() else foreseen, prior, self._flags())
+        self._take_in(rows, calibrated, labels, names, prior)
         if labels is not None:
-            self._watch.take_labels(calibrated, prior, labels)
+            self._watch.take_labels(calibrated * (prior / self.source_prior_), rows.argmax(axis=1), labels)
         self._watch.take_in(rows, calibrated, foreseen, used, labels, self.tracker_, self._prior)
         if self._gate_weight() != self._weight:
             self._refresh_offsets()
@@ -321,7 +336,7 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         return {
             "enabled": self.enabled,
             "transductive": self.transductive,
-            "fallback": self.gate and self._watch.gate_.active_,
+            "fallback": self._gating and self._watch.gate_.active_,
             "alarm": self._watch.alarm_,
         }
 
@@ -341,6 +356,12 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
 
     def _refresh(self) -> None:
         self._prior: FloatArray = self.project(self.tracker_.predict()[np.newaxis])[0]
+        self._refresh_offsets()
+
+    def _moved(self) -> None:
+        """The class mix is another, and not by a round: the gate rehearses it before anything is predicted by it."""
+        self._refresh()
+        self._watch.moved(self._prior)
         self._refresh_offsets()
 
     def _refresh_offsets(self) -> None:

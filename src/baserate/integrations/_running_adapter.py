@@ -28,6 +28,8 @@ class RunningAdapter:
     assumption_evidence_ = _as_inside("assumption_evidence_")
     assumption_alarm_ = _as_inside("assumption_alarm_")
     assumption_findings_ = _as_inside("assumption_findings_")
+    assumption_untested_ = _as_inside("assumption_untested_")
+    serial_correlation_ = _as_inside("serial_correlation_")
     correction_weight_ = _as_inside("correction_weight_")
     fallback_active_ = _as_inside("fallback_active_")
     fallback_reason_ = _as_inside("fallback_reason_")

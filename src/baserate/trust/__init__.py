@@ -3,6 +3,7 @@
 from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import AssumptionCheck, Finding
 from baserate.trust.bands import PriorBand
+from baserate.trust.dependence import SerialDependence
 from baserate.trust.gate import Gate
 from baserate.trust.health import HoldoutWarning, Merged, Problem, health, merge_classes
 from baserate.trust.unknown import UnknownMass
@@ -17,6 +18,7 @@ __all__ = [
     "Merged",
     "PriorBand",
     "Problem",
+    "SerialDependence",
     "UnknownMass",
     "health",
     "merge_classes",

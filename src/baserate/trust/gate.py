@@ -28,6 +28,7 @@ _FEW = 5  # samples of a class in the holdout, below which a rehearsal cannot te
 _UNTOLD = 0.05  # of all samples that may move to such classes
 _LAPSES = 1000  # rounds without labels after which they no longer confirm the correction
 _SHORTEST = 50  # rounds that an alarm closes the gate for at least
+_LONGEST = 500  # rounds of silence before an alarm that count: one glitch after years of it is over some day
 
 
 class Gate(Component):
@@ -43,10 +44,13 @@ class Gate(Component):
        counts. If the correction does not hurt on average, it is switched off with a probability of at most `alpha`
        within any first 100 samples that tell, and once in 2,000 of them on average, or less often; the same holds for
        confirming. A confirmation lapses after 1,000 rounds without labels; being switched off does not.
-    2. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It is over when a fresh check has been
-       silent for twice as many rounds as the alarm took to come, or twice as many as the time before. Half, because
-       on streams that are no label shift half of the correction still did more good than harm, and all of it did not.
-    3. *A rehearsal*: what the correction would do to the labelled holdout, if that had the tracked class mix. The
+    2. *Dependence*: samples that repeat each other (`SerialDependence`) are no evidence of a class mix. The correction
+       is switched off until they no longer do.
+    3. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It is over when a fresh check has been
+       silent for twice as many rounds as the alarm took to come (but no more than 1,000), or twice as many as the time
+       before. Half, because on streams of independent samples that are no label shift half of the correction still did
+       more good than harm, and all of it did not.
+    4. *A rehearsal*: what the correction would do to the labelled holdout, if that had the tracked class mix. The
        largest of six parts is used that the holdout does not speak against: no smaller part has less log loss there,
        or an error rate that is smaller by more than one point. No more than a quarter of it is used if more than 5 %
        of all samples would move to classes of which the holdout has fewer than 5.
@@ -63,8 +67,10 @@ class Gate(Component):
     weight_ : float
         The part of the correction to use, from 0 to 1.
     active_ : bool
-        Whether the correction is held back: by labels, by an alarm, or by the rehearsal (which leaves no more than a
-        quarter; it is over when it leaves half).
+        Whether the correction is held back: by labels, by dependence, by an alarm, or by the rehearsal (which leaves no
+        more than a quarter; it is over when it leaves half).
+    off_ : bool
+        Whether it is switched off, by labels or by dependence: the model is to be left alone, uncalibrated, too.
     reason_ : str
         Why; empty if it is not.
     since_ : int or None
@@ -140,6 +146,7 @@ class Gate(Component):
         self._tracked = self.source_prior_.copy()
         self._rehearsed_at = self.source_prior_.copy()
         self._closed_at, self._closed_for, self._check_began = -1, 0, 0
+        self._dependent = False
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
@@ -162,7 +169,14 @@ class Gate(Component):
         """Whether a class mix is so far from that of the last rehearsal that one should not wait for the next."""
         return bool(_far(tracked, self._rehearsed_at, FAR))
 
-    def update(self, tracked: ArrayLike, alarm: bool = False, rounds: int = 1) -> None:
+    @property
+    def off_(self) -> bool:
+        check_fitted(self, "source_prior_")
+        return self.verdict_ == HURTS or (self._dependent and self.verdict_ != HELPS)
+
+    def update(
+        self, tracked: ArrayLike, alarm: bool = False, rounds: int = 1, *, dependent: bool | None = None
+    ) -> None:
         """Take in one round, or several at once.
 
         Parameters
@@ -174,6 +188,8 @@ class Gate(Component):
             the alarm is over; as long as it is not, and the alarm is reported every round, the alarm lasts.
         rounds : int
             How many rounds have gone by since the last call; 0 if only the class mix is new.
+        dependent : bool, optional
+            Whether samples repeat each other: see `SerialDependence`. Default: as before.
         """
         check_fitted(self, "source_prior_")
         mix = check_prior(tracked, len(self.source_prior_), "tracked")
@@ -182,11 +198,12 @@ class Gate(Component):
         check_integer(rounds, "rounds", 0)
         self.rounds_ += rounds
         self._tracked = mix
+        self._dependent = self._dependent if dependent is None else bool(dependent)
         if alarm:
             if (
                 self._closed_at < 0 or self._closed_at != self.rounds_ - rounds
             ):  # otherwise it is the same alarm, reported again
-                took = self.rounds_ - self._check_began
+                took = min(self.rounds_ - self._check_began, _LONGEST)
                 self._closed_for = max(2 * took, 2 * self._closed_for, _SHORTEST)
             self._closed_at = self._check_began = self.rounds_
         if len(self._proba) and _distance(mix, self._rehearsed_at) > _MOVED:
@@ -205,8 +222,9 @@ class Gate(Component):
         Parameters
         ----------
         corrected, uncorrected : (n,) arrays
-            The losses of the full correction and of none, on the same samples, each from 0 to 1: best, 1 where the
-            predicted class was wrong and 0 where it was right. The full correction counts, whatever was used.
+            The losses of the full correction and of the model left alone, on the same samples, each from 0 to 1: best,
+            1 where the predicted class was wrong and 0 where it was right. The full correction counts, whatever was
+            used.
         """
         check_fitted(self, "source_prior_")
         losses = []
@@ -239,6 +257,11 @@ class Gate(Component):
             self.weight_, reason = 0.0, "on labelled samples the correction has raised the error"
         elif self.verdict_ == HELPS:
             self.weight_, reason = 1.0, ""
+        elif self._dependent:
+            self.weight_, reason = (
+                0.0,
+                "samples that follow each other repeat each other: they do not tell the class mix",
+            )
         else:
             self.weight_, reason = self._rehearsed, ""
             if self._held_back:

@@ -9,6 +9,7 @@ from baserate.state import Component, check_array
 from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.bands import PriorBand
+from baserate.trust.dependence import SerialDependence
 from baserate.trust.gate import Gate
 from baserate.trust.unknown import UnknownMass
 
@@ -24,14 +25,14 @@ class Watch(Component):
     """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are
-    collected until there are 256 samples; of a round of 1,024 or more about 512 are looked at, from all over it. The
-    check, the gate's decision and the unknown mass are as of then. But where the class mix jumps, the gate rehearses at
-    once.
+    collected until there are 256 samples; of a round of 1,024 or more about 512 are looked at, from all over it, and
+    the first 512 for whether they repeat each other. The check, the gate's decision and the unknown mass are as of
+    then. But where the class mix jumps, the gate rehearses at once.
 
     Parameters
     ----------
     alpha : float, optional
-        Of `AssumptionCheck` and `Gate`. ``None``: neither looks, nor is unknown mass looked for.
+        Of `AssumptionCheck` and `Gate`. ``None``: neither looks, nor is unknown mass or dependence looked for.
 
     Attributes
     ----------
@@ -39,20 +40,28 @@ class Watch(Component):
         Whether there is a labelled holdout with every class, without which there is neither a band nor an accuracy.
     checks_ : bool
         Whether there is also a check of label shift; not for more than 300 classes.
-    gate_, check_
-        The `Gate`, and the `AssumptionCheck` if there is one.
+    gate_, dependence_, check_
+        The `Gate`, the `SerialDependence`, and the `AssumptionCheck` if there is one.
+    since_ : int or None
+        The round since which the gate holds the correction back; rounds in which nothing came are counted.
     """
 
     def __init__(self, alpha: float | None = 0.05) -> None:
         self.alpha = alpha
 
     def fit(
-        self, raw: FloatArray | None, calibrated: FloatArray | None, labels: IntArray | None, source_prior: FloatArray
+        self,
+        raw: FloatArray | None,
+        calibrated: FloatArray | None,
+        labels: IntArray | None,
+        source_prior: FloatArray,
+        rounds: int = 0,
     ) -> Self:
-        """Learn a holdout, if there is one: as the model gives it, and calibrated."""
+        """Learn a holdout, if there is one, as the model gives it, and calibrated; after some rounds of the stream."""
         k = len(source_prior)
         self.source_prior_ = source_prior
         self.gate_ = Gate() if self.alpha is None else Gate(self.alpha)
+        self.dependence_ = SerialDependence()
         self._rows = np.empty((COLLECTED, k))
         if raw is None or calibrated is None or labels is None or np.bincount(labels, minlength=k).min() == 0:
             self.known_ = self.checks_ = False
@@ -65,10 +74,12 @@ class Watch(Component):
             if self.alpha is not None and self.checks_:
                 self.check_ = AssumptionCheck(self.alpha).fit(raw, labels)
                 self._unknown = UnknownMass(window=2000 // _ONE_IN).fit(raw, labels)
-        self._start()
+        self._start(rounds)
         return self
 
-    def _start(self) -> None:
+    def _start(self, rounds: int = 0) -> None:
+        self._rounds = rounds
+        self.since_: int | None = None
         self._n_rows, self._n_rounds = 0, 0
         self._past_evidence = 1.0
         self._past_findings: list[Finding] = []
@@ -76,6 +87,7 @@ class Watch(Component):
     def reset(self) -> None:
         """Forget the stream."""
         self.gate_.reset()
+        self.dependence_.reset()
         if self.known_:
             self._band.reset()
             self._accuracy.reset()
@@ -88,6 +100,22 @@ class Watch(Component):
         """Go on from a class mix that a person knows."""
         if self.known_:
             self._band.reset(birth)
+
+    def idle(self, rounds: int) -> None:
+        """Let rounds go by in which nothing came: they are counted, and no alarm is over by them."""
+        self._rounds += rounds
+
+    def moved(self, tracked: FloatArray) -> None:
+        """Let the gate rehearse a class mix that did not come out of a round, if it is far from the last."""
+        if self.alpha is not None and self.gate_.far_from_rehearsed(tracked):
+            self.gate_.update(tracked, rounds=0)
+            self._note_since()
+
+    def _note_since(self) -> None:
+        if not self.gate_.active_:
+            self.since_ = None
+        elif self.since_ is None:
+            self.since_ = self._rounds
 
     def take_in(
         self,
@@ -112,32 +140,37 @@ class Watch(Component):
             What follows the class mix, and the mix to predict the next round with; both after the round.
         """
         n = len(raw)
+        self._rounds += 1
         if self.known_ and n > 0:
             self._accuracy.take_in(calibrated, adapted, used[np.newaxis], np.array([0, n]))
             self._band.update(calibrated, tracker, labels)
         if self.alpha is None:
             return
         self._n_rounds += 1
+        neighbours = raw
         if n >= 2 * MOST:  # every second row of a large round, or every third, ... will do
-            raw = raw[:: n // MOST]
+            neighbours, raw = raw[:MOST], raw[:: n // MOST]
             n = len(raw)
         if self._n_rows + n > COLLECTED:
-            self._look(np.concatenate([self._rows[: self._n_rows], raw]), tracked)
+            before = self._rows[: self._n_rows]
+            self._look(np.concatenate([before, raw]), np.concatenate([before, neighbours]), tracked)
             return
         self._rows[self._n_rows : self._n_rows + n] = raw
         self._n_rows += n
         if self._n_rows == COLLECTED:
-            self._look(self._rows, tracked)
-        elif self.gate_.far_from_rehearsed(tracked):
-            self.gate_.update(tracked, rounds=0)
+            self._look(self._rows, self._rows, tracked)
+        else:
+            self.moved(tracked)
 
-    def _look(self, rows: FloatArray, tracked: FloatArray) -> None:
+    def _look(self, rows: FloatArray, neighbours: FloatArray, tracked: FloatArray) -> None:
         alarm = False
+        self.dependence_.take_in(neighbours)
         if self.checks_:
             self._unknown.update(rows[::_ONE_IN])
             self.check_.take_in(rows, self._n_rounds)
             alarm = self.check_.alarm_
-        self.gate_.update(tracked, alarm, self._n_rounds)
+        self.gate_.update(tracked, alarm, self._n_rounds, dependent=self.dependence_.dependent_)
+        self._note_since()
         if alarm:
             self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
             self.check_.reset()  # so that it can tell when the alarm is over
@@ -145,15 +178,35 @@ class Watch(Component):
             self._past_evidence, self._past_findings = 1.0, []
         self._n_rows, self._n_rounds = 0, 0
 
-    def take_labels(self, calibrated: FloatArray, tracked: FloatArray, labels: IntArray) -> None:
-        """Take in what labels say of the full correction to the class mix `tracked`, against none."""
+    def take_labels(self, corrected: FloatArray, own: IntArray, labels: IntArray) -> None:
+        """Take in what labels say of the full correction, against the model left alone.
+
+        Parameters
+        ----------
+        corrected : (n, k) array
+            Probabilities, or multiples of them, after the full correction, whatever was used.
+        own : (n,) array of int
+            The classes that the model itself predicted.
+        labels : (n,) array of int
+        """
         if self.alpha is None:
             return
         known = labels != UNLABELLED
-        rows, told = calibrated[known], labels[known]
-        corrected = (rows * (tracked / self.source_prior_)).argmax(axis=1) != told
-        plain = rows.argmax(axis=1) != told
-        self.gate_.update_labels(corrected.astype(np.float64), plain.astype(np.float64))
+        told = labels[known]
+        wrong = (corrected[known].argmax(axis=1) != told).astype(np.float64)
+        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64))
+        self._note_since()
+
+    @property
+    def untested_(self) -> str:
+        """Why there is no check of label shift; empty if there is one."""
+        if self.checks_:
+            return self.check_.reason_
+        if self.alpha is None:
+            return "alpha is None."
+        if not self.known_:
+            return "there is no labelled holdout with every class."
+        return f"there are {len(self.source_prior_)} classes; label shift is tested for up to {MOST_CLASSES}."
 
     @property
     def alarm_(self) -> bool:

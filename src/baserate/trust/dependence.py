@@ -1,0 +1,122 @@
+"""SerialDependence: whether samples that follow each other repeat each other."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import FloatArray
+from baserate.state import Component, check_array
+from baserate.validation import check_integer, check_proba
+
+HALF = 1.0 / 3.0
+"""The correlation from which on samples are worth less than half as many independent ones: (1 - r) / (1 + r) is 1/2."""
+_OVER = 0.25  # the correlation below which they are taken for independent again
+_FEWEST = 50  # pairs that it takes to tell
+_NO_SPREAD = 1e-9  # variance that is nothing but rounding
+_STEEPEST = (-5.0, 7.0)  # log-odds beyond which rows are all alike: a few that are perfectly sure must not decide
+
+
+class SerialDependence(Component):
+    """Watches whether neighbours in the stream are more alike than their class explains.
+
+    Label shift is a change of the class mix from which samples are drawn *one by one*. Readings of a sensor by the
+    minute, prices by the half hour, pages of one author are not: what the model says of one it says of the next, right
+    or wrong. A handful of them then looks like overwhelming evidence of another class mix, and to follow it repeats the
+    model's mistakes. No class mix explains that, and no holdout is needed to see it: among neighbours for which the
+    model predicts the same class, how sure it is of the one must say nothing about how sure it is of the other.
+
+    Parameters
+    ----------
+    memory : int
+        Samples after which what was seen has faded to a third.
+
+    Attributes
+    ----------
+    correlation_ : float
+        Between the log-odds of the predicted class of neighbours with the same one; 0 before there are any.
+    low_ : float
+        Its lower limit, two standard errors below; -1 before there are 50 pairs.
+    dependent_ : bool
+        Whether neighbours repeat each other so much that samples are worth less than half as many independent ones:
+        from a lower limit of 1/3 on, until the correlation falls below 1/4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> watch = SerialDependence()
+    >>> odds = np.exp(rng.normal(size=2000))
+    >>> watch.update(np.column_stack([odds, np.ones(2000)]) / (1 + odds)[:, np.newaxis])
+    >>> watch.dependent_
+    False
+    >>> odds = odds.repeat(3)  # every sample three times
+    >>> watch.update(np.column_stack([odds, np.ones(6000)]) / (1 + odds)[:, np.newaxis])
+    >>> watch.dependent_, round(watch.correlation_, 1)
+    (True, 0.8)
+    """
+
+    def __init__(self, memory: int = 2048) -> None:
+        self.memory = memory
+        check_integer(memory, "memory", 1)
+        self._start()
+
+    def _start(self) -> None:
+        self.dependent_ = False
+        self._sums = np.zeros(3)  # products of neighbours, their variance, and how many pairs
+
+    def reset(self) -> None:
+        """Forget the stream."""
+        self._start()
+
+    @property
+    def correlation_(self) -> float:
+        products, variance, _ = self._sums
+        return float(products / variance) if variance > 0.0 else 0.0
+
+    @property
+    def low_(self) -> float:
+        pairs = float(self._sums[2])
+        return self.correlation_ - 2.0 / pairs**0.5 if pairs >= _FEWEST else -1.0
+
+    def update(self, proba: ArrayLike) -> None:
+        """Take in samples in the order in which they came.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities.
+        """
+        self.take_in(check_proba(proba))
+
+    def take_in(self, rows: FloatArray) -> None:
+        """`update` without its checks, for callers that have made them."""
+        if len(rows) == 0:
+            return
+        self._sums = np.exp(-len(rows) / self.memory) * self._sums + _neighbours(rows)
+        self.dependent_ = self.correlation_ >= _OVER if self.dependent_ else self.low_ > HALF
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        check_array(self._sums, "_sums", np.empty(3))
+        return self
+
+
+def _neighbours(rows: FloatArray) -> FloatArray:
+    """Products of neighbours about their class's mean, the variance of those that were multiplied, and their number."""
+    k = rows.shape[1]
+    predicted, largest = rows.argmax(axis=1), rows.max(axis=1)
+    with np.errstate(divide="ignore"):
+        sure = np.clip(np.log(largest) - np.log1p(-largest), *_STEEPEST)
+    alike = predicted[1:] == predicted[:-1]
+    classes, first, second = predicted[1:][alike], sure[:-1][alike], sure[1:][alike]
+    pairs = np.bincount(classes, minlength=k)
+    # The mean of the pairs and not of all samples: a class has neighbours of its own mostly while it is frequent.
+    means = np.bincount(classes, first + second, k) / np.maximum(2 * pairs, 1)
+    first, second = first - means[classes], second - means[classes]
+    products = np.bincount(classes, first * second, k)
+    variances = np.bincount(classes, 0.5 * (first**2 + second**2), k)
+    told = (pairs >= 3) & (variances > _NO_SPREAD * pairs)
+    # About their own mean, two independent numbers out of m have a product of -variance / (m - 1) on average.
+    unbiased = products[told] + variances[told] / (2 * pairs[told] - 1)
+    return np.array([unbiased.sum(), variances[told].sum(), pairs[told].sum()])
