@@ -1,8 +1,8 @@
 """Is the default adapter with its gate ever worse than none? ``python -m baserate.bench.trust.never_worse``.
 
 Simulated shifts on many models' outputs, and real streams in their own order, whose classes change, too; of a stream
-that is longer, the first `LONGEST` rows, which of Employment are all of 2016. Every seed has a holdout of its own. What
-is measured is the default adapter as users have it, and the same with ``gate=False``.
+that is longer, the first `LONGEST` rows, which for Employment all lie in 2016. Every seed has a holdout of its own.
+What is measured is the default adapter as users have it, and the same with ``gate=False``.
 """
 
 import argparse
