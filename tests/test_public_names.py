@@ -32,8 +32,8 @@ FROZEN = {
     },
     "baserate.datasets": {
         "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits",
-        "elec2", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "reuters", "shl",
-        "spam_assassin", "synthetic", "weather",
+        "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "occupancy",
+        "reuters", "shl", "spam_assassin", "synthetic", "weather",
     },
     "baserate.models": {
         "RECIPES", "Features", "LastLayer", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TorchClassifier",

@@ -109,6 +109,22 @@ def test_the_gated_adapter_is_not_worse_than_the_model_and_keeps_the_gain(world,
         assert row.base - row.gated >= 0.85 * (row.base - row.ungated) > 1.0
 
 
+def test_a_long_real_stream_is_cut_and_its_order_kept(world, monkeypatch):
+    found = SimpleNamespace(
+        holdout_proba=world.proba[:500],
+        holdout_y=world.y[:500],
+        target_proba=world.proba[500:1500],
+        target_y=world.y[500:1500],
+    )
+    monkeypatch.setattr(never_worse, "outputs", lambda *model, progress: found)
+    monkeypatch.setattr(never_worse, "LONGEST", 205)
+    wrong, weights, held = never_worse.play(("any", "any"), never_worse.ORDER, 200, 0, 0.0)
+    assert held == 200
+    assert wrong.shape == (3, 205)
+    assert len(weights) == 21
+    assert wrong[0].tolist() == (found.target_proba.argmax(axis=1) != found.target_y)[:205].tolist()
+
+
 def case(model, details, size, alarms):
     return Case("noise", model, details, size, [Run(100.0, "odd")] * alarms + [Run(400.0, "late")] * (10 - alarms))
 

@@ -42,7 +42,7 @@ def test_a_recipe_has_the_name_of_its_module():
         for name in datasets.names()
         if hasattr(module := importlib.import_module(f"baserate.datasets.{name}"), "RECIPE")
     }
-    assert len(named) == 14  # all but the two without files, and arXiv, which has two recipes
+    assert len(named) == 16  # all but the two without files, and arXiv, which has two recipes
     assert all(name == recipe for name, recipe in named.items())
 
 
@@ -70,7 +70,7 @@ def test_importing_all_loaders_needs_none_of_the_optional_libraries():
     script = (
         "import sys\nfrom baserate import datasets\n"
         "[getattr(datasets, name) for name in datasets.names()]\n"
-        "print(sorted({'pooch', 'requests', 'PIL'} & set(sys.modules)))"
+        "print(sorted({'pooch', 'requests', 'PIL', 'polars'} & set(sys.modules)))"
     )
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.communicate(timeout=120)[0] == "[]\n"

@@ -11,8 +11,8 @@ from baserate.adapters import RegressAndReweight
 from baserate.bench import figures, page
 from baserate.bench.tables import html_frame
 from baserate.files.kept import Kept
-from baserate.files.library import polars
 from baserate.files.summary import sentences, summarise
+from baserate.frames import polars
 from baserate.protocols import FloatArray
 from baserate.state import write_atomically
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from baserate.files.library import polars as _polars
+from baserate.frames import polars as _polars
 from baserate.state import write_atomically
 
 _SECONDS_BETWEEN_WRITES = 2.0

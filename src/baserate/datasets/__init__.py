@@ -16,11 +16,13 @@ if TYPE_CHECKING:
         crop,
         digits,
         elec2,
+        employment,
         eurosat,
         fashion,
         hapt,
         mnist,
         newsgroups,
+        occupancy,
         reuters,
         shl,
         spam_assassin,
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits",
-    "elec2", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "reuters", "shl", "spam_assassin",
-    "synthetic", "weather",
+    "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "occupancy", "reuters",
+    "shl", "spam_assassin", "synthetic", "weather",
 ]  # fmt: skip
 
 

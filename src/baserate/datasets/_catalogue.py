@@ -7,8 +7,8 @@ from typing import Any, cast
 from baserate.datasets._dataset import Dataset
 
 NAMES = (
-    "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits", "elec2", "eurosat", "fashion", "hapt", "mnist",
-    "newsgroups", "reuters", "shl", "spam_assassin", "synthetic", "weather",
+    "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits", "elec2", "employment", "eurosat", "fashion", "hapt",
+    "mnist", "newsgroups", "occupancy", "reuters", "shl", "spam_assassin", "synthetic", "weather",
 )  # fmt: skip
 
 

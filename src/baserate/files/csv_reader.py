@@ -5,11 +5,11 @@ import io
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from baserate.files.library import no_panic, polars
 from baserate.files.lines import Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import CELLS, Chunk, check_columns
 from baserate.files.source import Source
+from baserate.frames import no_panic, polars
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.files.columns import Classes, check_stream, find_classes, named_or_numbered, read_holdout
-from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import Chunk, open_reader
 from baserate.files.rounds import Rounds, cut, seconds
 from baserate.files.source import Source
+from baserate.frames import polars
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import check_real
 

@@ -7,8 +7,8 @@ import numpy as np
 from baserate.bank import Bank
 from baserate.files.columns import Classes
 from baserate.files.job import Job
-from baserate.files.library import polars
 from baserate.files.stepping import Outcome
+from baserate.frames import polars
 from baserate.protocols import IntArray
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
-from baserate.files.library import no_panic, polars
 from baserate.files.parquet_parts import group_rows, read_footer
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Chunk, check_columns
 from baserate.files.source import Source
+from baserate.frames import no_panic, polars
 
 _LONG_FOOTER = 1 << 20
 

@@ -57,6 +57,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "normalised mlp": _normalised_mlp,
     "forest": lambda rng, **p: RandomForestClassifier(**p, random_state=rng),
     "logistic": _logistic,
+    "scaled logistic": lambda rng, **p: make_pipeline(StandardScaler(), _logistic(rng, **p)),
     "tfidf": _tfidf,
     "resnet18": lambda rng, **p: ResNet18(**p, rng=rng),
     "transformer": lambda _, **p: TransformerHead(**p),

@@ -27,6 +27,8 @@ class Recipe(NamedTuple):
 _MNIST_MLP: dict[str, Any] = {"hidden": [20], "epochs": 1, "mean": 0.1307, "std": 0.3081}
 _FOREST: dict[str, Any] = {"n_estimators": 100, "max_depth": 2}
 _LOGISTIC: dict[str, Any] = {"C": 0.1, "tol": 1e-8}
+_STREAM_LOGISTIC: dict[str, Any] = {"C": 1.0, "tol": 1e-8}
+_STREAM_FOREST: dict[str, Any] = {"n_estimators": 100, "max_depth": 8}
 _TFIDF: dict[str, Any] = {"words": 20_000, "dimensions": 300, "C": 30.0, "tol": 1e-8}
 _PUBLISHED_RESNET: dict[str, Any] = {
     "width": 64, "epochs": 70, "batch_size": 200, "step_size": 0.1, "momentum": 0.9, "nesterov": False, "l2": 1e-4,
@@ -46,6 +48,7 @@ def _head(encoder: str) -> dict[str, Any]:
 
 _FROZEN = "Published: DistilBERT. Here the encoder is frozen, and a linear head is fitted on the mean of its tokens."
 _STAND_IN = f"{_FROZEN} all-MiniLM-L6-v2 stands in for DistilBERT."
+_STREAM = "Not in the paper: a real stream, whose classes change, too."
 
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("synthetic", "linear"): Recipe("linear", {"epochs": 1}, "As published."),
@@ -79,6 +82,16 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("reuters", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: a dated stream of texts."),
     ("newsgroups", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper."),
     ("spam_assassin", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: a dated stream of mails."),
+    ("elec2", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
+    ("elec2", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
+    ("weather", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
+    ("weather", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
+    ("occupancy", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
+    ("occupancy", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
+    ("covertype", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
+    ("covertype", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
+    ("employment", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
+    ("employment", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
 }
 """By data set and model."""
 
