@@ -200,3 +200,25 @@ def test_what_is_wrong_is_refused():
         AccuracyEstimate().set_state({**state, "_priors": state["_priors"][:, :2]})
     with pytest.raises(ValueError, match="_current"):
         AccuracyEstimate().set_state({**state, "_current": 128})
+
+
+def test_classes_that_cannot_be_told_apart_widen_the_limits():
+    """The model says the same of two classes: how right it is depends on which of the two is frequent."""
+    rng = np.random.default_rng(0)
+
+    def at(mix, n):
+        y = rng.choice(3, size=n, p=mix)
+        sure = np.where(y == 0, 0.9, 0.1)
+        sure = np.where(rng.random(n) < 0.1, 1 - sure, sure)
+        return np.column_stack([sure, (1 - sure) * 0.6, (1 - sure) * 0.4]), y
+
+    proba, y = at([0.4, 0.36, 0.24], 2000)
+    estimate = AccuracyEstimate().fit(proba, y)
+    for mix in ([0.4, 0.5, 0.1], [0.4, 0.1, 0.5]):
+        estimate.reset()
+        rows, truth = at(mix, 5000)
+        estimate.update(rows, estimate.source_prior_)
+        _, low, high = estimate.estimate()
+        right = (rows.argmax(axis=1) == truth).mean()
+        assert low < right < high
+        assert high - low > 0.3

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baserate.protocols import FloatArray
 
@@ -24,12 +25,15 @@ class LabelEstimates(NamedTuple):
         The class mix of a stream whose most likely mix is `at`, where these were made.
     squares : (k, k) array
         ``squares[c, j]``: mean of ``t[j] ** 2`` over class c.
+    blind : (k,) array of bool
+        Classes that the model cannot tell from others at all.
     """
 
     rows: FloatArray
     inverse: FloatArray
     mix: FloatArray
     squares: FloatArray
+    blind: NDArray[np.bool_]
 
 
 def label_estimates(
@@ -53,4 +57,4 @@ def label_estimates(
     squares = class_weights.T @ rows**2
     blind = np.abs(class_weights.T @ rows - np.eye(len(means))).max(axis=0) > _BLIND
     squares[:, blind] = _OPEN
-    return LabelEstimates(rows, inverse, inverse.sum(axis=0), squares)
+    return LabelEstimates(rows, inverse, inverse.sum(axis=0), squares, blind)

@@ -60,7 +60,8 @@ class AccuracyEstimate(KeptHoldout):
 
     A small holdout knows the correction less well than it is known beforehand to be small. So the sum of all ``t . g``
     is shrunk as if it was drawn with a standard deviation of 0.02, or of what was found where that is clearly more. The
-    limits are quantiles of a beta distribution.
+    limits are quantiles of a beta distribution. Where the model cannot tell some classes apart at all, they are as far
+    apart as the ways lead in which those classes may share what they have.
 
     Examples
     --------
@@ -211,7 +212,7 @@ class AccuracyEstimate(KeptHoldout):
         # At the source's mix, scores are probabilities over that mix: of a stream it is enough to know their sum.
         to_labels = labels.inverse / self.source_prior_[:, np.newaxis]
         n_window = self._sizes[parts].sum()
-        correction = on_stream = 0.0
+        correction = on_stream = hidden = 0.0
         on_holdout = np.zeros((n, k))
         for group in self._alike(parts):
             size = self._sizes[group].sum()
@@ -225,11 +226,14 @@ class AccuracyEstimate(KeptHoldout):
             correction += size / n_window * (q @ gap)
             on_stream += size / n_window * (np.maximum(q, 0.0) @ (class_weights * residual**2).sum(axis=0))
             on_holdout += size / n_window * q * residual
+            if labels.blind.any():  # how the share of those classes is split among them is anybody's guess
+                share = float(np.clip(1.0 - q[~labels.blind].sum(), 0.0, 1.0))
+                hidden += size / n_window * share * float(np.ptp(gap[labels.blind]))
         holdout = float((class_weights * on_holdout**2).sum(axis=0) @ (1.0 / n_class))
         expected = max(_GAP**2, correction**2 - holdout)
         trust = expected / (expected + holdout)
         confidence = self._confidence[parts].sum() / n_window
-        return confidence + trust * correction, trust * holdout + on_stream / n_window
+        return confidence + trust * correction, trust * holdout + on_stream / n_window + (0.5 * hidden) ** 2
 
     def _adapted(self, prior: FloatArray) -> FloatArray:
         return reweight(self._proba, log_ratio(prior, self.source_prior_)[np.newaxis], np.array([0, len(self._proba)]))
