@@ -182,7 +182,7 @@ def summary(rows: Sequence[Row]) -> str:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="+", default=list(SIMULATED), choices=list(SIMULATED))
+    parser.add_argument("--models", nargs="*", default=list(SIMULATED), choices=list(SIMULATED))
     parser.add_argument("--streams", nargs="*", default=list(REAL), choices=list(REAL))
     parser.add_argument("--holdouts", nargs="+", type=int, default=[200, 1000])
     parser.add_argument("--seeds", type=int, default=3)
