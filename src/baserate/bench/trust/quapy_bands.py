@@ -159,7 +159,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def main() -> None:
     """Print the table."""
-    options = parser(__doc__, draws=50, models=("MNIST", "CIFAR-10"), holdouts=(1000,))
+    options = parser(__doc__, draws=50, models=("MNIST", "CIFAR-10", "Synthetic"), holdouts=(1000,))
     options.add_argument("--quantifiers", nargs="+", default=list(QUANTIFIERS), choices=QUANTIFIERS)
     options.add_argument("--mixes", nargs="+", default=["Constant", "Source"], choices=["Constant", "Source"])
     asked = options.parse_args()
