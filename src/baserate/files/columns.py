@@ -1,10 +1,11 @@
 """Which columns of a file are the probabilities, and which class a label means."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, listed, shortened
 from baserate.files.reading import Reader
 from baserate.files.source import Source
@@ -34,8 +35,7 @@ class Classes(NamedTuple):
 
     def proba(self, frame: Any, file: str, row: int) -> FloatArray:
         """The probabilities of some rows of a file, the first of which is number `row`; checked."""
-        pl = polars()
-        chosen = frame.select(pl.col(column).cast(pl.Float64) for column in self.columns)
+        chosen = frame[self.columns].cast(polars().Float64)  # not select, which reads names as patterns
         proba = np.ascontiguousarray(chosen.to_numpy(order="c"))
         bad = first_bad_row(proba, SUM_TOLERANCE)
         if bad >= 0:
@@ -128,7 +128,6 @@ def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, other
 
 def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -> tuple[Classes, FloatArray, IntArray]:
     """The holdout: probabilities and labels. Says, too, whether labels are names or numbers."""
-    pl = polars()
     if label not in reader.columns:
         raise FileProblemError(
             source.shown,
@@ -137,7 +136,7 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
         )
     chunks = list(reader.chunks(set(classes.columns)))
     proba = np.concatenate([classes.proba(chunk.frame, source.shown, chunk.row) for chunk in chunks])
-    values = pl.concat([chunk.frame.get_column(label) for chunk in chunks])
+    values = joined(chunk.frame.get_column(label) for chunk in chunks)
     classes = named_or_numbered(classes, values)
     labels = classes.labels(values, source.shown, 0, missing=False)
     absent = np.flatnonzero(np.bincount(labels, minlength=len(classes.names)) == 0)
@@ -149,6 +148,12 @@ def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -
             column=label,
         )
     return classes, proba, labels
+
+
+def joined(parts: Iterable[Any]) -> Any:
+    """A column from its parts, of which some may be without any value, and so without a type."""
+    found = polars().concat([part.to_frame() for part in parts], how="vertical_relaxed")
+    return found.to_series()
 
 
 def named_or_numbered(classes: Classes, values: Any) -> Classes:
@@ -163,6 +168,7 @@ def named_or_numbered(classes: Classes, values: Any) -> Classes:
 def _as_text(values: Any, known: Sequence[str]) -> Any:
     """Labels as text; whole numbers that became floats, because some are missing, without their point."""
     pl = polars()
+    values = unnamed(values)
     if values.dtype.is_float():
         values = values.cast(pl.Float64).fill_nan(None)
     text = values.cast(pl.String)

@@ -5,13 +5,12 @@ import io
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from baserate.files.lines import Block, blocks, check_text
+from baserate.files.library import no_panic, polars
+from baserate.files.lines import BOM, Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import CELLS, Chunk, check_columns
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class CsvReader:
@@ -34,7 +33,7 @@ class CsvReader:
         if first is None:
             raise FileProblemError(source.shown, "is empty; expected a header and at least one row")
         check_text(first.data, source.shown)
-        bom = len(_BOM) if first.data.startswith(_BOM) else 0
+        bom = len(BOM) if first.data.startswith(BOM) else 0
         header, end = self._header(first.data, bom)
         self.columns = check_columns(header, source.shown)
         self._first = Block(first.data[end:], end)

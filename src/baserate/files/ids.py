@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.files.library import unnamed
 from baserate.files.problem import FileProblemError, shortened
 
 
@@ -31,6 +32,7 @@ class Ids:
 
     def add(self, values: Any) -> None:
         """Take in the ids of the next rows."""
+        values = unnamed(values)
         if values.null_count():
             bad = int(values.is_null().arg_max() or 0)
             raise FileProblemError(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from baserate.files.columns import Classes
+from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import open_reader
 from baserate.files.source import Source
@@ -36,9 +37,9 @@ def late_labels(source: Source, classes: Classes, id_column: str, label_column: 
                 known = listed(reader.columns)
                 raise FileProblemError(source.shown, f"there is no such column; it has {known}", column=column)
         for chunk in reader.chunks(set()):
-            unnamed = chunk.frame.get_column(id_column).is_null()
-            if unnamed.any():
-                row = chunk.row + int(unnamed.arg_max())
+            missing = unnamed(chunk.frame.get_column(id_column)).is_null()
+            if missing.any():
+                row = chunk.row + int(missing.arg_max())
                 raise FileProblemError(source.shown, "the name is missing; drop the row", row=row, column=id_column)
             names = names_of(chunk.frame, id_column)
             yield names, classes.labels(chunk.frame.get_column(label_column), source.shown, chunk.row, missing=True)

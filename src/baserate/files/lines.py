@@ -7,6 +7,8 @@ from baserate.files.problem import FileProblemError
 
 BLOCK = 1 << 23
 _LONGEST = 1 << 26
+BOM = b"\xef\xbb\xbf"
+"""What some programs begin a file of UTF-8 with."""
 
 
 class Block(NamedTuple):
@@ -75,6 +77,11 @@ def _without_blank_end(data: bytes, cut: int) -> int:
 
 def check_text(head: bytes, name: str) -> None:
     """Check from its first bytes that a file is text as it is read here."""
+    # What tells a format by its first bytes comes first: such files hold any byte, and zeros, too.
+    if head.startswith(b"PAR1"):
+        raise FileProblemError(name, "is a Parquet file; say so with its suffix or the format option")
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"(\xb5/\xfd")):
+        raise FileProblemError(name, "is compressed; unpack it first, and pipe it in if need be")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:4096]:
         raise FileProblemError(
             name,
@@ -82,7 +89,3 @@ def check_text(head: bytes, name: str) -> None:
             "iconv -f UTF-16 -t UTF-8",
             row=0,
         )
-    if head.startswith(b"PAR1"):
-        raise FileProblemError(name, "is a Parquet file; say so with its suffix or the format option")
-    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"(\xb5/\xfd")):
-        raise FileProblemError(name, "is compressed; unpack it first, and pipe it in if need be")

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baserate.files.columns import Classes, check_stream, find_classes, named_or_numbered, read_holdout
+from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
+from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import Chunk, open_reader
 from baserate.files.rounds import Rounds, cut, seconds
@@ -104,7 +105,6 @@ def read_log(job: LogJob) -> LogRead:
 
 def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
     """The whole file."""
-    pl = polars()
     file = job.log.shown
     with contextlib.closing(open_reader(job.log)) as reader:
         own = classes is None
@@ -116,7 +116,7 @@ def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, In
             labels.append(chunk.frame.get_column(job.label))
             if job.time is not None:
                 stamps.append(seconds(chunk.frame.get_column(job.time), file, chunk.row))
-    values = pl.concat(labels)
+    values = joined(labels)
     classes = named_or_numbered(classes, values) if own else classes
     y = classes.labels(values, file, 0, missing=True)
     return classes, np.concatenate(parts), y, np.concatenate(stamps) if stamps else None

@@ -6,7 +6,10 @@ import numpy as np
 
 from baserate.bank import Bank
 from baserate.files.columns import Classes
+from baserate.files.formats import CALLED, can_hold
 from baserate.files.job import Job
+from baserate.files.library import polars, unnamed
+from baserate.files.problem import FileProblemError
 from baserate.files.stepping import Outcome
 from baserate.frames import polars
 from baserate.protocols import IntArray
@@ -31,6 +34,8 @@ class Output:
         used = {*classes.columns, *(name for name in job.columns if name is not None)}
         self.kept = [name for name in columns if name in used] if job.only else columns
         self._names = classes.names
+        self._file, self._format = job.stream.shown, job.out.format
+        self._schema: dict[str, Any] | None = None
         self._wide, self._keyed, self._prefix = job.wide, keyed, job.out_prefix
         self._adapted = [f"{job.out_prefix}{name}" for name in classes.columns]
 
@@ -51,13 +56,36 @@ class Output:
     def rows(self, outcome: Outcome) -> Any:
         """The rows of a piece."""
         pl = polars()
-        frame, p = outcome.batch.piece.frame.select(self.kept), self._prefix
+        frame, p = outcome.batch.piece.frame[self.kept], self._prefix  # not select, which reads names as patterns
+        if frame.schema != self._schema:
+            self._check_types(frame, outcome.batch.piece.row)
         names = pl.Series(f"{p}label", self._names)
         shares = [pl.Series(name, column) for name, column in zip(self._adapted, outcome.adapted, strict=True)]
         label = names.gather(outcome.labels)
         numbers = outcome.numbers()
         number = pl.Series(f"{p}round", numbers)
         return frame.with_columns(*shares, label, number, *self._by_round(outcome, numbers))
+
+    def _check_types(self, frame: Any, row: int) -> None:
+        """Check that the output can hold every column; Parquet, that it is of the type that it was."""
+        for name, kind in frame.schema.items():
+            before = kind if self._schema is None else self._schema[name]
+            if self._format == "parquet" and kind != before:
+                raise FileProblemError(
+                    self._file,
+                    f"is of the type {kind} from here on, and was {before} before; a Parquet file cannot change. Leave "
+                    "it out with --only, or write CSV or JSON lines",
+                    row=row + int(unnamed(frame.get_column(name)).is_not_null().arg_max() or 0),
+                    column=name,
+                )
+            if not can_hold(self._format, kind):
+                raise FileProblemError(
+                    self._file,
+                    f"is of the type {kind}, which {CALLED[self._format]} cannot hold; leave it out with --only, or "
+                    f"write {'CSV or JSON lines' if self._format == 'parquet' else 'Parquet'}",
+                    column=name,
+                )
+        self._schema = frame.schema
 
     def _by_round(self, outcome: Outcome, numbers: IntArray) -> list[Any]:
         """What is the same for all rows of a round (and key), spread over its rows."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import Chunk
 from baserate.frames import polars
@@ -117,7 +118,8 @@ def cut(
             continue
         marks.append((chunk.mark_row, chunk.mark))
         fresh = chunk.frame.slice(skip) if skip else chunk.frame
-        frame = fresh if frame is None or not len(frame) else polars().concat([frame, fresh])
+        # Relaxed, because a column that was empty so far has no type.
+        frame = fresh if frame is None or not len(frame) else polars().concat([frame, fresh], how="vertical_relaxed")
         if len(frame) <= size:
             continue
         starts, windows = _starts(frame, rounds, time, file, row, last)
@@ -191,12 +193,12 @@ def seconds(values: Any, file: str, row: int) -> FloatArray:
     """Time stamps as seconds: dates and times, text that is one, or numbers, which are seconds already."""
     pl = polars()
     kind = values.dtype
-    times = values
+    times = texts = unnamed(values)
     if kind == pl.String:
-        times = values.cast(pl.Float64, strict=False)
+        times = texts.cast(pl.Float64, strict=False)
         if times.null_count() == len(times):
             try:
-                times = values.str.to_datetime(time_unit="us", strict=False)
+                times = texts.str.to_datetime(time_unit="us", strict=False)
             except pl.exceptions.PolarsError:
                 times = pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
     if times.dtype.is_temporal() and times.dtype != pl.Time:

@@ -8,6 +8,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
+from baserate.files.library import disk_errors
 from baserate.files.parquet_parts import footer_of, take_footer
 
 
@@ -135,7 +136,8 @@ class ParquetSink(_Sink):
 
     def append(self, frame: Any) -> None:
         # Probabilities hardly compress: zstd takes twice as long to make the file a twentieth smaller.
-        frame.write_parquet(self._file, compression="snappy", row_group_size=max(len(frame), 1))
+        with disk_errors():
+            frame.write_parquet(self._file, compression="snappy", row_group_size=max(len(frame), 1))
         part = take_footer(self._file, self._size, len(self._groups))
         self._size = self._file.tell()
         if self._frame and part.frame != self._frame:

@@ -10,6 +10,7 @@ from baserate.bank import Bank
 from baserate.compiled import compiled
 from baserate.files.columns import Classes
 from baserate.files.late import names_of
+from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
 from baserate.frames import polars
@@ -82,26 +83,25 @@ def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str, *, n
     if columns.key is not None:
         keys = _keys(frame.get_column(columns.key), file, piece.row)
     if columns.time is not None:
-        times = frame.get_column(columns.time).gather(piece.starts[:-1]).cast(polars().String).to_list()
+        times = unnamed(frame.get_column(columns.time)).gather(piece.starts[:-1]).cast(polars().String).to_list()
     if named and columns.id is not None:
         names = names_of(frame, columns.id)
     return Batch(piece, classes.proba(frame, file, piece.row), labels, keys, times, names)
 
 
-def _keys(values: Any, file: str, row: int) -> list[Any]:
+def _keys(values: Any, file: str, row: int) -> list[str]:
+    """Keys as text, whatever they were written as: 7 in one file is "7" in another."""
     pl = polars()
-    if values.dtype in (pl.Categorical, pl.Enum):
-        values = values.cast(pl.String)
-    if not (values.dtype == pl.String or values.dtype.is_integer()):
+    if not (values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null) or values.dtype.is_integer()):
         raise FileProblemError(
             file, f"keys are of the type {values.dtype}; expected text or whole numbers", row=row, column=values.name
         )
     if values.null_count():
-        bad = int(values.is_null().arg_max() or 0)
+        bad = int(unnamed(values).is_null().arg_max() or 0)
         raise FileProblemError(
             file, "the key is missing; fill it in, or drop the row", row=row + bad, column=shortened(values.name)
         )
-    found: list[Any] = values.to_list()
+    found: list[str] = values.cast(pl.String).to_list()
     return found
 
 
