@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, listed, shortened
 from baserate.files.reading import Reader
 from baserate.files.source import Source
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import SUM_TOLERANCE, first_bad_row
 

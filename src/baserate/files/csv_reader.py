@@ -5,7 +5,6 @@ import io
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from baserate.files.library import no_panic, polars
 from baserate.files.lines import BOM, Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import CELLS, Chunk, check_columns

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from baserate.files.library import polars
+from baserate.frames import polars
 
 CALLED = {"csv": "CSV", "tsv": "a tab-separated file", "jsonl": "a file of JSON lines", "parquet": "Parquet"}
 """The formats in words."""

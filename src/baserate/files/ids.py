@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baserate.files.library import unnamed
 from baserate.files.problem import FileProblemError, shortened
+from baserate.frames import unnamed
 
 
 class Ids:

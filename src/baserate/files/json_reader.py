@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 from baserate.files.json_types import called, is_of, joined_type, may_have_changed
-from baserate.files.library import no_panic, polars
 from baserate.files.lines import BOM, Block, blocks, check_text
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import Chunk, check_columns

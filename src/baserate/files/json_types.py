@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import listed
+from baserate.frames import polars, unnamed
 
 _LAST_EXACT = 2.0**53  # whole numbers from here on are not all numbers with a fraction, too
 

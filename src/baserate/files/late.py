@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from baserate.files.columns import Classes
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import open_reader
 from baserate.files.source import Source
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import IntArray
 
 

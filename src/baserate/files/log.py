@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
-from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import Chunk, open_reader
 from baserate.files.rounds import Rounds, cut, seconds

@@ -8,10 +8,9 @@ from baserate.bank import Bank
 from baserate.files.columns import Classes
 from baserate.files.formats import CALLED, can_hold
 from baserate.files.job import Job
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError
 from baserate.files.stepping import Outcome
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import IntArray
 
 

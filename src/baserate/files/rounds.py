@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import Chunk
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import FloatArray, IntArray
 
 LONGEST = 100_000

@@ -8,8 +8,8 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from baserate.files.library import disk_errors
 from baserate.files.parquet_parts import footer_of, take_footer
+from baserate.frames import disk_errors
 
 
 class Sink(Protocol):

@@ -10,10 +10,9 @@ from baserate.bank import Bank
 from baserate.compiled import compiled
 from baserate.files.columns import Classes
 from baserate.files.late import names_of
-from baserate.files.library import polars, unnamed
 from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
 _OF_EACH = ("round", "first_row", "rows", "time")  # what is told of each round
