@@ -292,6 +292,8 @@ def test_progress_is_told():
         ({"names": ["a"]}, "names has 1 entries; expected 3"),
         ({"level": 1.0}, "level"),
         ({"rounds": [0, 10]}, "rounds"),
+        ({"idle": [1, 2]}, "idle is not a whole number of at least 0 for each of the 200 rounds"),
+        ({"idle": np.full(200, -1)}, "idle is not a whole number of at least 0 for each of the 200 rounds"),
         ({"holdout": (np.full((2, 3), 1 / 3), [0, 1])}, "the holdout's y"),
     ],
 )

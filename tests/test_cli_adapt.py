@@ -128,6 +128,21 @@ def test_columns_may_be_named_and_are_matched_by_name(tmp_path):
     assert set(found["adapted_label"]) <= set(other.values())
 
 
+def test_blanks_between_names_of_columns(tmp_path):
+    write(frame(50)[0], tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv", "--columns", ", ".join(P))
+    assert "adapted_p_eel" in pl.read_csv("o.csv").columns
+
+
+def test_notes_give_no_advice_that_is_about_python(tmp_path):
+    write(frame(50)[0], tmp_path / "s.csv")
+    write(holdout(40), tmp_path / "holdout.csv")
+    notes = done("s.csv", "-o", "o.csv").stderr
+    assert "note: with 40 samples the holdout cannot tell" in notes
+    assert "Label more samples." in notes
+    assert "calibrator" not in notes
+
+
 def test_labels_are_used_when_their_row_is_taken_in(tmp_path):
     table, y = frame(400)
     told = np.where(np.arange(400) % 3 == 0, y, -1)
@@ -378,6 +393,10 @@ def test_the_summary_says_it_in_words(tmp_path):
         (["s.csv", "-o", "o.csv", "--rounds", "0"], ["--rounds", "1000", "1h"]),
         (["s.csv", "-o", "o.csv", "--rounds", "1y"], ["--rounds", "1h"]),
         (["s.csv", "-o", "o.csv", "--rounds", "1h"], ["--time"]),
+        (["s.csv", "-o", "o.csv", "--rounds", "1M"], ["--rounds", "small letters"]),
+        (["s.csv", "-o", "o.csv", "--rounds-file", "r.parquet"], ["--rounds-file", "CSV"]),
+        (["s.csv", "-o", "o.csv", "--holdout", "h.dat"], ["h.dat", "suffix", ".csv"]),
+        (["s.csv", "-o", "o.csv", "--late", "l.dat"], ["l.dat", "suffix", ".csv"]),
         (["s.csv", "-o", "o.txt"], ["o.txt", "--out-format"]),
         (["s.csv", "-o", "s.csv"], ["-o s.csv", "another"]),
         (["s.csv", "-o", "holdout.csv"], ["-o holdout.csv", "another"]),
@@ -396,8 +415,9 @@ def test_the_summary_says_it_in_words(tmp_path):
 def test_a_bad_command_gets_one_line(arguments, words, capsys, tmp_path):
     write(frame(20)[0], tmp_path / "s.csv")
     with pytest.raises(SystemExit) as ended:
-        main(["adapt", *arguments, "--holdout", "holdout.csv"])
+        main(["adapt", "--holdout", "holdout.csv", *arguments])
     said = capsys.readouterr()
+    assert (".dat" in said.err) <= ("--format" not in said.err)  # which is about other files
     assert ended.value.code == 2
     assert said.out == ""
     assert said.err.startswith("baserate: ")

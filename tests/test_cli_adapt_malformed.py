@@ -1,6 +1,7 @@
 """Files that cannot be used: an error that names file, row and column, status 2, and nothing written."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +181,38 @@ def test_rows_of_another_length(tmp_path):
     lines[BAD] += ",one,more"
     Path("s.csv").write_text("\n".join(lines))
     assert f"s.csv, row {BAD}: has 8 fields; expected 6" in refused("s.csv", "-o", "o.csv")
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize("blank", [False, True])
+def test_rows_that_are_too_short(quoted, blank):
+    """The fields that are missing are none that is needed; others may be empty."""
+    shops = pl.Series(['"a,b"' if quoted else "a"] * N)
+    notes = pl.Series(["" if blank else "x"] * N)
+    found = table().with_columns(shop=shops, note=notes)
+    text = found.with_columns(pl.col("note").replace("", None)).write_csv()
+    Path("s.csv").write_text(text)
+    assert adapt("s.csv", "-o", "fine.csv").exit_code == 0
+    lines = text.splitlines()
+    lines[BAD] = lines[BAD].rsplit(",", 2)[0]
+    Path("s.csv").write_text("\n".join(lines))
+    assert f"s.csv, row {BAD}: has 5 fields; expected 7" in refused("s.csv", "-o", "o.csv")
+
+
+def test_quotes_within_fields():
+    lines = table().write_csv().splitlines()
+    lines[BAD] = lines[BAD].replace("orth", 'or"th')
+    lines[BAD + 2] = lines[BAD + 2].replace("orth", 'or"th')
+    Path("s.csv").write_text("\n".join(lines))
+    said = refused("s.csv", "-o", "o.csv")
+    assert f"s.csv, row {BAD}, column shop: has a quote within a field" in said
+
+
+def test_a_pipe_that_has_a_name(tmp_path):
+    os.mkfifo("s.csv")
+    for words in (["s.csv"], ["holdout.csv", "--holdout", "s.csv"]):
+        assert "s.csv: is a pipe or a device, and no file; pipe it in and name it -" in refused(*words, "-o", "o.csv")
+    assert "-o s.csv is a pipe" in refused("holdout.csv", "-o", "s.csv")
 
 
 def test_two_columns_of_one_name():

@@ -270,7 +270,8 @@ def test_late_labels_that_cannot_be_used_leave_the_state_as_it_was(tmp_path):
     for content, words in [
         ("id,label\n1500,fish\n", "row 1, column label"),
         ("id,truth\n1500,eel\n", "no such column"),
-        ("id,label\n,eel\n", "row 1, column id"),
+        ("id,label\n,eel\n", "late.csv, row 1, column id"),
+        ("id,label\n1500,eel\n1501,\n1500,dog\n", "late.csv, row 3, column id: the id '1500' stands in row 1 already"),
     ]:
         Path("late.csv").write_text(content)
         result = adapt("tuesday.csv", "-o", "t.csv", "--late", "late.csv", *waiting)
@@ -281,6 +282,35 @@ def test_late_labels_that_cannot_be_used_leave_the_state_as_it_was(tmp_path):
     result = adapt("tuesday.csv", "-o", "t.csv", *waiting[:-1], "9")
     assert result.exit_code == 2
     assert "was begun with 800" in result.stderr
+
+
+@pytest.mark.parametrize("again", [1701, 2001])  # of the file before, and of this one
+def test_an_id_that_waits_must_not_come_again(again, tmp_path):
+    table, _, _ = late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800", "--rounds", "100"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    ids = table["id"][2000:].to_list()
+    ids[250] = again
+    write(table[2000:].with_columns(id=pl.Series(ids)), tmp_path / "tuesday.csv")
+    result = adapt("tuesday.csv", "-o", "t.csv", *waiting)
+    assert result.exit_code == 2
+    assert f"tuesday.csv, row 251, column id: the id '{again}' came before" in result.stderr
+    ids[250] = ids[249]
+    write(table[2000:].with_columns(id=pl.Series(ids)), tmp_path / "tuesday.csv")
+    assert (
+        "tuesday.csv, row 251, column id: the id '2249' came before"
+        in adapt("tuesday.csv", "-o", "t.csv", *waiting).stderr
+    )
+
+
+@pytest.mark.parametrize("option", ["--holdout", "--late"])
+def test_a_file_that_is_not_there(option, tmp_path):
+    late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    result = adapt("tuesday.csv", "-o", "t.csv", option, "none.csv", *waiting)
+    assert result.exit_code == 2
+    assert "none.csv: there is no such file" in result.stderr
 
 
 def test_standard_input_only_continues(tmp_path):
@@ -432,11 +462,16 @@ def test_a_state_has_keys_or_none(tmp_path):
     result = adapt("t.csv", "-o", "p.csv", "--state", "kept")
     assert result.exit_code == 2
     assert "--key" in result.stderr
-    write(table.slice(0, 100).with_columns(shop=pl.lit(3)), tmp_path / "t.parquet")
-    result = adapt("t.parquet", "-o", "p.csv", "--state", "kept", "--key", "shop")
-    assert result.exit_code == 2
-    assert "text" in result.stderr
     assert "p.csv" not in files()
+
+
+@pytest.mark.parametrize("forms", [("csv", "parquet"), ("parquet", "jsonl")])
+def test_a_key_is_the_same_in_every_format(forms, tmp_path):
+    for i, form in enumerate(forms):
+        write(frame(300, seed=i, shop=[1, 7] * 150)[0], tmp_path / f"s.{form}")
+    done(f"s.{forms[0]}", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop")
+    said = done(f"s.{forms[1]}", "-o", "p.csv", "--state", "kept", "--key", "shop", "--json")
+    assert json.loads(said.stdout)["keys"] == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04"])
@@ -480,6 +515,42 @@ class TestInspect:
         found = json.loads(CliRunner().invoke(app, ["inspect", "alone", "--json"]).stdout)
         assert found["classes"] == ["0", "1", "2"]
         assert found["holds"] == ("Bank" if banked else "RegressAndReweight")
+
+    def test_an_adapter_that_was_not_fitted(self):
+        baserate.save(baserate.RegressAndReweight(), "alone")
+        result = CliRunner().invoke(app, ["inspect", "alone"])
+        assert result.exit_code == 2
+        assert "alone: holds a" in result.stderr
+        assert "that was not fitted" in result.stderr
+
+    @pytest.mark.parametrize("cls", [baserate.adapters.Base, baserate.adapters.ROGD, baserate.calibrators.BCTS])
+    def test_what_is_no_state_of_adapt(self, cls):
+        baserate.save(cls(), "other")
+        result = CliRunner().invoke(app, ["inspect", "other"])
+        assert result.exit_code == 2
+        assert f"other: holds a {cls.__name__}" in result.stderr
+
+    def test_an_alarm_says_what_looks_wrong(self, tmp_path):
+        blurred = [pl.col(p) * 0.4 + 0.2 for p in P]
+        write(frame(6000)[0].with_columns(blurred), tmp_path / "s.csv")
+        told = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50").stdout
+        found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+        assert found["alarm"]
+        assert 1 <= len(found["findings"]) <= 3
+        (line,) = [line for line in told.splitlines() if line.startswith("ALARM")]
+        assert found["findings"][0] in line
+        assert "class " not in found["findings"][0]  # classes have names
+        assert found["fallback"]
+        assert f"held back since round {found['fallback_since']}: " in told
+
+    def test_what_is_not_tested_is_said(self, monkeypatch, tmp_path):
+        write(frame(300)[0], tmp_path / "s.csv")
+        done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv")
+        why = "the holdout is too small"
+        monkeypatch.setattr(baserate.RegressAndReweight, "assumption_untested_", why, raising=False)
+        shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
+        assert f"Whether more than the class mix has changed is not tested: {why}." in shown
+        assert "Nothing says" not in shown
 
     def test_other_parts_are_named(self):
         baserate.save(baserate.trackers.FollowTheHistory(2), "tracker")

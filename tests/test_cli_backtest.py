@@ -11,7 +11,10 @@ from streams import CLASSES, frame, holdout, model_outputs, write
 from typer.testing import CliRunner
 
 from baserate.backtesting import backtest as replay
-from baserate.cli import app
+from baserate.cli import app, main
+from baserate.files.log import LogJob, read_log
+from baserate.files.rounds import parse_rounds
+from baserate.files.source import named
 
 P = [f"p_{name}" for name in CLASSES]
 
@@ -115,6 +118,34 @@ def test_rounds_by_time(tmp_path):
     # 2,940 rows, of which the first 588 are the holdout: to the end of the round of minutes 570 to 599 it is a part.
     assert said["rounds"] == 81 - 2
     assert "name the column of time stamps" in refused("log.parquet", "--label", "truth", "--rounds", "30min")
+
+
+def test_empty_windows_count_as_in_adapt(tmp_path):
+    """A hundred hours with rows, and two gaps between them."""
+    hours = np.arange(3000) // 30
+    hours += np.where(hours > 30, 50, 0) + np.where(hours > 70, 200, 0)
+    write(log()[0].with_columns(at=pl.Series(3600 * hours)), tmp_path / "log.csv")
+    write(holdout(), tmp_path / "h.csv")
+    words = ["--time", "at", "--rounds", "1h", "--holdout", "h.csv"]
+    result = CliRunner().invoke(app, ["adapt", "log.csv", "-o", "o.csv", *words])
+    assert result.exit_code == 0, result.output
+    adapted = pl.read_csv("o.csv")
+    wrong = (adapted["adapted_label"] != adapted["truth"]).mean()
+    said = done("log.csv", "--label", "truth", "--holdout-label", "label", "--methods", "none", *words).stdout
+    assert re.search(rf"baserate +{100 * wrong:.2f} ", said)
+    read = read_log(LogJob(named("log.csv"), "truth", named("h.csv"), rounds=parse_rounds("1h"), time="at"))
+    assert read.idle.sum() == 250
+    priors = pl.read_csv("o.rounds.csv").select(f"prior_{name}" for name in CLASSES).to_numpy()
+    for idle, same in ((read.idle, True), (None, False)):
+        again = replay(read.proba, read.y, holdout=read.holdout, rounds=read.starts, idle=idle, methods=["Arrows"])
+        assert np.allclose(again.played["baserate"].prior, priors, rtol=1e-12) == same
+
+
+def test_the_log_may_come_after_the_methods(tmp_path, capsys):
+    write(log()[0], tmp_path / "log.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(["backtest", "--label", "truth", "--methods", "none", "log.csv"])
+    assert not ended.value.code, capsys.readouterr().err
 
 
 def test_only_some_labels(tmp_path):

@@ -268,7 +268,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         What follows the program's name. Default: those of this process.
     """
     command = typer.main.get_command(app)
-    words = _repeated(list(sys.argv[1:] if arguments is None else arguments))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["reproduce"]:  # elsewhere, what follows a name is another argument
+        words = _repeated(words)
     try:
         status = command.main(words, prog_name="baserate", standalone_mode=False)
     except typer.Abort:  # what older versions of typer make of Ctrl-C

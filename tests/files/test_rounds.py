@@ -71,7 +71,7 @@ def test_rounds_are_read(text, rounds):
     assert parse_rounds(text) == rounds
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "h", "0h", "3 fortnights", "1e3"])
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "h", "0h", "3 fortnights", "1e3", "1M", "1H"])
 def test_what_is_no_round(text):
-    with pytest.raises(ValueError, match="--rounds"):
+    with pytest.raises(ValueError, match=r"--rounds .* in small letters"):
         parse_rounds(text)

@@ -87,6 +87,15 @@ def test_unlabelled_samples_move_the_mix_and_lower_the_error():
     assert wrong[1] < 0.5 * wrong[0]
 
 
+def test_nan_is_no_label():
+    with_none, with_nan = (taught(RiverLabelShift(naive_bayes.GaussianNB())) for _ in range(2))
+    for x, _ in samples(50, (0.05, 0.95), seed=1):
+        with_none.learn_one(x, None)
+        with_nan.learn_one(x, float("nan"))
+    assert with_nan.prior_ == with_none.prior_
+    assert set(with_nan.classifier.predict_proba_one({"a": 0.0})) == {False, True}
+
+
 def test_probabilities_are_those_of_bayes():
     model = taught(RiverLabelShift(naive_bayes.GaussianNB(), RegressAndReweight(calibrator=None)))
     model.adapter_.set_prior([0.2, 0.8] if model._classes == [False, True] else [0.8, 0.2])

@@ -1,13 +1,13 @@
 """A method along a log: each round is predicted from the rounds before it, and labels are for the score alone."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baserate.adapters import RegressAndReweight
-from baserate.protocols import UNLABELLED, Adapter, FloatArray, IntArray
+from baserate.protocols import UNLABELLED, Adapter, FloatArray, IdlingTracker, IntArray
 
 SMALLEST = 1e-6
 """Smaller probabilities count as this in the log loss: one that is 0 by rounding must not outweigh all others."""
@@ -28,11 +28,14 @@ class Log(NamedTuple):
         Labels, -1 where there is none.
     starts : (T + 1,) array of int
         Round t is the rows ``starts[t]:starts[t + 1]``.
+    idle : (T,) array of int, optional
+        How many rounds without a sample came just before each, where rounds are of equal time.
     """
 
     proba: FloatArray
     y: IntArray
     starts: IntArray
+    idle: IntArray | None = None
 
     @property
     def n_rounds(self) -> int:
@@ -137,6 +140,8 @@ def replay(
     rows, priors = [], []
     every = max(log.n_rounds // 100, 1)
     for t, (start, end) in enumerate(zip(log.starts[:-1].tolist(), log.starts[1:].tolist(), strict=True)):
+        if log.idle is not None and log.idle[t] and _can_idle(adapter):
+            adapter.idle(int(log.idle[t]))
         if diary is not None:
             diary.before(t)
         proba, prior, _ = adapter.step(inputs[start:end])
@@ -150,6 +155,11 @@ def replay(
     counts = [np.array(column, dtype=np.int64) for column in (n, wrong, better, worse)]
     played = Played(counts[0], counts[1], counts[2], counts[3], np.array(log_loss), np.array(priors))
     return played, None if diary is None else diary.trust()
+
+
+def _can_idle(adapter: Adapter) -> TypeGuard[RegressAndReweight]:
+    """Whether it forgets by the clock; what cannot counts rounds with samples alone."""
+    return isinstance(adapter, RegressAndReweight) and isinstance(adapter.tracker_, IdlingTracker)
 
 
 def _score(proba: FloatArray, model: FloatArray, y: IntArray) -> tuple[int, int, int, int, float]:

@@ -131,6 +131,7 @@ def backtest(
     *,
     holdout: float | tuple[ArrayLike, ArrayLike] = 0.2,
     rounds: int | ArrayLike | None = None,
+    idle: ArrayLike | None = None,
     methods: Collection[str] | None = None,
     names: Sequence[str] | None = None,
     level: float = 0.95,
@@ -153,6 +154,8 @@ def backtest(
     rounds : int or array of int, optional
         Rows of a round, or the row that each round starts with after the holdout, and at the end their number. Default:
         a two-hundredth of the log, but 10 at least and 5,000 at most.
+    idle : (T,) array of int, optional
+        How many rounds without a sample came just before each, where rounds are of equal time.
     methods : collection of str, optional
         Which trackers to compare with, by name. Default: all, but not those that take too long for so many rounds.
     names : sequence of str, optional
@@ -181,7 +184,7 @@ def backtest(
         raise ValueError(f"names has {len(names)} entries; expected {k}, one for each column of proba.")
     called = tuple(map(str, range(k) if names is None else names))
     held, held_y, first = _holdout(checked, labels, holdout)
-    log = _cut(checked[first:], labels[first:], rounds)
+    log = _cut(checked[first:], labels[first:], rounds, idle)
     prior = np.bincount(held_y, minlength=k) / len(held_y)
     seen = hindsight(log.counts(), prior)
     adapters, left_out = chosen(seen.path, methods)
@@ -273,7 +276,7 @@ def _holdout(
     return held[known], held_y[known], first
 
 
-def _cut(proba: FloatArray, y: IntArray, rounds: int | ArrayLike | None) -> Log:
+def _cut(proba: FloatArray, y: IntArray, rounds: int | ArrayLike | None, idle: ArrayLike | None) -> Log:
     n = len(proba)
     if rounds is None:
         rounds = default_rows(n)
@@ -282,7 +285,7 @@ def _cut(proba: FloatArray, y: IntArray, rounds: int | ArrayLike | None) -> Log:
         starts = np.append(np.arange(0, n, rows), n).astype(np.int64)
     else:
         starts = check_starts(rounds, n, "rounds")
-    log = Log(proba, y, starts)
+    log = Log(proba, y, starts, None if idle is None else _check_idle(idle, len(starts) - 1))
     if log.n_rounds < FEWEST:
         raise ValueError(
             f"the log has {n:,} rows after the holdout, in {log.n_rounds} rounds; at least {FEWEST} are needed to "
@@ -291,6 +294,16 @@ def _cut(proba: FloatArray, y: IntArray, rounds: int | ArrayLike | None) -> Log:
     if len(np.unique(y[y != UNLABELLED])) < 2:
         raise ValueError("y has no two classes after the holdout; there is nothing to compare. Give a longer log.")
     return log
+
+
+def _check_idle(idle: ArrayLike, n_rounds: int) -> IntArray:
+    found = np.asarray(idle)
+    if found.shape != (n_rounds,) or found.dtype.kind not in "iu" or (found < 0).any():
+        raise ValueError(
+            f"idle is not a whole number of at least 0 for each of the {n_rounds:,} rounds; give how many were empty "
+            "just before each."
+        )
+    return found.astype(np.int64)
 
 
 def default_rows(n: int) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.words import as_note, split_names
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,13 +97,13 @@ def adapt(
         job = Job(
             stream=source,
             out=target,
-            holdout=None if holdout is None else named(holdout, format if holdout == "-" else None),
+            holdout=None if holdout is None else named(holdout, format if holdout == "-" else None, option=None),
             rounds_file=rounds_file,
             state=state,
             columns=Columns(labels, key, time, id),
             rounds=parse_rounds(rounds),
             prefix=prefix,
-            names=tuple(columns.split(",")) if columns else (),
+            names=split_names(columns),
             holdout_label=holdout_label,
             out_prefix=out_prefix,
             only=only,
@@ -111,7 +112,7 @@ def adapt(
             refit=refit,
             restart=restart,
             wait=wait,
-            late=None if late is None else named(late, None),
+            late=None if late is None else named(late, option=None),
         )
     except ValueError as error:
         fail(str(error))
@@ -148,7 +149,7 @@ def _run(job: "Job") -> "Done":
         for text in dict.fromkeys(
             str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
         ):
-            typer.echo(f"baserate: note: {text}", err=True)
+            typer.echo(f"baserate: note: {as_note(text)}", err=True)
         return done
     except (FileProblemError, ValueError, TypeError) as error:
         fail(_one_line(error))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.words import as_note, split_names
 
 if TYPE_CHECKING:
     from baserate.backtesting import Backtest
@@ -40,7 +41,7 @@ def backtest(
         str | None, typer.Option(metavar="COL", help="The column of time stamps; rows are put in their order.")
     ] = None,
     methods: Annotated[
-        list[str] | None, typer.Option(metavar="NAME...", help="Only these trackers, or none; see the table.")
+        list[str] | None, typer.Option(metavar="A,B,...", help="Only these trackers, or none; see the table.")
     ] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
     level: Annotated[float, typer.Option(help="How often intervals should hold the true difference.")] = 0.95,
@@ -66,13 +67,13 @@ def backtest(
         job = LogJob(
             log=named(log, format),
             label=label,
-            holdout=None if holdout is None else named(holdout),
+            holdout=None if holdout is None else named(holdout, option=None),
             holdout_label=holdout_label or label,
             share=0.2 if holdout_share is None else holdout_share,
             rounds=parse_rounds(rounds),
             time=time,
             prefix=prefix,
-            names=tuple(columns.split(",")) if columns else (),
+            names=split_names(columns),
         )
     except ValueError as error:
         fail(str(error))
@@ -127,6 +128,7 @@ def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> t
                 read.y,
                 holdout=read.holdout,
                 rounds=read.starts,
+                idle=read.idle,
                 methods=methods,
                 names=read.classes.names,
                 level=level,
@@ -145,7 +147,7 @@ def _say(read: "LogRead", found: "Backtest", job: "LogJob", as_json: bool) -> No
     if read.sorted:
         typer.echo(f"baserate: note: rows were not in the order of {job.time}, and have been sorted by it.", err=True)
     for note in found.notes:
-        typer.echo(f"baserate: note: {note}", err=True)
+        typer.echo(f"baserate: note: {as_note(note)}", err=True)
     if as_json:
         typer.echo(json.dumps({"log": job.log.shown} | plain(found), indent=2))
         return

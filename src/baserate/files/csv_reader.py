@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
@@ -10,6 +11,8 @@ from baserate.files.problem import FileProblemError, shortened
 from baserate.files.reading import CELLS, Chunk, check_columns
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
+
+_QUOTED = re.compile(rb'"[^"]*"')
 
 
 class CsvReader:
@@ -91,11 +94,21 @@ class CsvReader:
         schema = {name: pl.Float64 if name in numbers else pl.String for name in self.columns}
         try:
             with no_panic():
-                return pl.read_csv(
+                frame = pl.read_csv(
                     data, has_header=False, schema=schema, separator=self._separator, raise_if_empty=False
                 )
         except Exception as error:
             self._diagnose(data, numbers, row, error)
+        if self._has_short_rows(frame, data):
+            self._check_rows(data.decode(), numbers, row, None)
+        return frame
+
+    def _has_short_rows(self, frame: Any, data: bytes) -> bool:
+        """Whether fields seem to be missing at the ends of rows, which polars fills up without a word."""
+        if not frame.get_columns()[-1].null_count():
+            return False
+        bare = _QUOTED.sub(b"", data) if b'"' in data else data
+        return bare.count(self._separator.encode()) < len(frame) * (len(self.columns) - 1)
 
     def _diagnose(self, data: bytes, numbers: Collection[str], row: int, error: Exception) -> NoReturn:
         """Say which row and column polars could not read; slow, and only once."""
@@ -108,6 +121,12 @@ class CsvReader:
                 "is not UTF-8 text here; convert the file, such as with iconv -f LATIN1 -t UTF-8",
                 row=row + data.count(b"\n", 0, wrong.start),
             ) from error
+        self._check_rows(text, numbers, row, error)
+        self._check_quotes(text, row, error)
+        raise FileProblemError(name, f"cannot be read as CSV ({str(error).splitlines()[0]})", row=row) from error
+
+    def _check_rows(self, text: str, numbers: Collection[str], row: int, error: Exception | None) -> None:
+        name = self._source.shown
         places = [i for i, column in enumerate(self.columns) if column in numbers]
         for i, fields in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=self._separator), start=row):
             if len(fields) != len(self.columns):
@@ -125,7 +144,23 @@ class CsvReader:
                         row=i,
                         column=self.columns[place],
                     ) from error
-        raise FileProblemError(name, f"cannot be read as CSV ({str(error).splitlines()[0]})", row=row) from error
+
+    def _check_quotes(self, text: str, row: int, error: Exception) -> None:
+        """Look for a quote that neither begins nor ends a field, of which Python's reader makes nothing."""
+        separator = re.escape(self._separator)
+        field = re.compile(rf'(?:"(?:[^"]|"")*"|[^"\r\n{separator}]*)({separator}|\r?\n|$)')
+        at = place = 0
+        while at < len(text):
+            found = field.match(text, at)
+            if found is None:
+                raise FileProblemError(
+                    self._source.shown,
+                    "has a quote within a field; put quotes around the whole field, and write those within it twice",
+                    row=row,
+                    column=self.columns[min(place, len(self.columns) - 1)],
+                ) from error
+            at = found.end()
+            row, place = (row, place + 1) if found[1] == self._separator else (row + 1, 0)
 
 
 def _is_number(field: str) -> bool:

@@ -21,10 +21,19 @@ class Ids:
         The file's name in messages.
     hashes : (n,) array, optional
         Of rows from before.
+    otherwise : str
+        What else can be done about an id that cannot be used.
     """
 
-    def __init__(self, column: str, file: str, hashes: NDArray[np.uint64] | None = None) -> None:
-        self.column, self._file = column, file
+    def __init__(
+        self,
+        column: str,
+        file: str,
+        hashes: NDArray[np.uint64] | None = None,
+        *,
+        otherwise: str = ", or leave --id out",
+    ) -> None:
+        self.column, self._file, self._otherwise = column, file, otherwise
         self._parts = [] if hashes is None or not len(hashes) else [hashes]
         self._n = sum(map(len, self._parts))
         self._next = max(2 * self._n, 1 << 16)
@@ -36,7 +45,10 @@ class Ids:
         if values.null_count():
             bad = int(values.is_null().arg_max() or 0)
             raise FileProblemError(
-                self._file, "the id is missing; fill it in, or leave --id out", row=self._n + bad, column=self.column
+                self._file,
+                f"the id is missing; fill it in{self._otherwise}",
+                row=self._n + bad,
+                column=self.column,
             )
         with self._lock:
             self._parts.append(values.hash(1).to_numpy())
@@ -67,7 +79,7 @@ class Ids:
             raise FileProblemError(
                 self._file,
                 f"the id{value} stands in row {before + 1:,} already; ids must be unique. Drop the row that is there "
-                "twice, or leave --id out",
+                f"twice{self._otherwise}",
                 row=again,
                 column=self.column,
             )

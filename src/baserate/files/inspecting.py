@@ -41,6 +41,11 @@ def _alone(held: Any, path: Path) -> Kept:
         raise FileProblemError(
             str(path), f"holds a {type(held).__name__}; only RegressAndReweight, Bank and states of adapt are shown"
         )
+    if not hasattr(adapter, "source_prior_"):
+        raise FileProblemError(
+            str(path),
+            f"holds a {type(held).__name__} that was not fitted, so that it knows no class mix; nothing is shown",
+        )
     kept = Kept()
     names = [str(i) for i in range(len(adapter.source_prior_))]
     kept.adapter, kept.classes = held, {"columns": names, "names": names, "numbered": True}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from baserate.files.problem import FileProblemError
 from baserate.files.rounds import Rounds
-from baserate.files.source import Source, fingerprint
+from baserate.files.source import Source, check_readable, fingerprint
 from baserate.files.stepping import Columns
 
 
@@ -102,6 +102,11 @@ def check_job(job: Job) -> None:
         raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
     if job.out.is_stream and job.out.format == "parquet":
         raise ValueError("-o - cannot be Parquet; name a file, or choose another format for standard output.")
+    for source in (job.holdout, job.late):
+        if source is not None:
+            check_readable(source)
+    if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
+        raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
     inputs = [source for source in (job.stream, job.holdout, job.late) if source is not None and not source.is_stream]
     outputs = [
         *([] if job.out.is_stream else [("-o", job.out.path)]),
@@ -117,6 +122,8 @@ def check_job(job: Job) -> None:
                 raise ValueError(f"{option} {path} is the file of {other}, too; name another.")
         if path.is_dir():
             raise ValueError(f"{option} {path} is a folder; name a file.")
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{option} {path} is a pipe or a device, and no file; name a file (- is standard output).")
         if not path.parent.is_dir():
             raise ValueError(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
 

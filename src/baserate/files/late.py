@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from baserate.files.columns import Classes
+from baserate.files.ids import Ids
+from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import open_reader
 from baserate.files.source import Source
@@ -35,10 +37,9 @@ def late_labels(source: Source, classes: Classes, id_column: str, label_column: 
             if column not in reader.columns:
                 known = listed(reader.columns)
                 raise FileProblemError(source.shown, f"there is no such column; it has {known}", column=column)
+        ids = Ids(id_column, source.shown, otherwise="")
         for chunk in reader.chunks(set()):
-            missing = unnamed(chunk.frame.get_column(id_column)).is_null()
-            if missing.any():
-                row = chunk.row + int(missing.arg_max())
-                raise FileProblemError(source.shown, "the name is missing; drop the row", row=row, column=id_column)
+            ids.add(chunk.frame.get_column(id_column))
+            ids.check()
             names = names_of(chunk.frame, id_column)
             yield names, classes.labels(chunk.frame.get_column(label_column), source.shown, chunk.row, missing=True)

@@ -62,6 +62,8 @@ class LogRead(NamedTuple):
         The holdout, every row with a label.
     starts : (T + 1,) array of int, optional
         Where rounds start; None: nobody has chosen.
+    idle : (T,) array of int, optional
+        How many empty windows came just before each round, where it is cut by time.
     sorted : bool
         Whether rows had to be put in order.
     """
@@ -71,6 +73,7 @@ class LogRead(NamedTuple):
     y: IntArray
     holdout: tuple[FloatArray, IntArray]
     starts: IntArray | None
+    idle: IntArray | None
     sorted: bool
 
 
@@ -99,7 +102,7 @@ def read_log(job: LogJob) -> LogRead:
         _check_holdout(job, classes, held[1], first)
         proba, y, times = proba[first:], y[first:], None if times is None else times[first:]
         _check_labels(job, classes, y)
-    return LogRead(classes, proba, y, held, _starts(job, len(y), times), order is not None)
+    return LogRead(classes, proba, y, held, *_starts(job, len(y), times), order is not None)
 
 
 def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
@@ -151,11 +154,13 @@ def _check_holdout(job: LogJob, classes: Classes, y: IntArray, first: int) -> No
         )
 
 
-def _starts(job: LogJob, n: int, times: FloatArray | None) -> IntArray | None:
-    """Where rounds start, cut as `baserate adapt` does."""
+def _starts(job: LogJob, n: int, times: FloatArray | None) -> tuple[IntArray | None, IntArray | None]:
+    """Where rounds start, cut as `baserate adapt` does, and how many windows were empty before each."""
     if job.rounds == Rounds():
-        return None
+        return None, None
     name = job.time or "row"
     frame = polars().DataFrame({name: np.zeros(n) if times is None else times})
     pieces = cut(iter([Chunk(frame, 0, 0, 0)]), job.rounds, n, file=job.log.shown, time=name, row=0)
-    return next(pieces).starts
+    piece = next(pieces)
+    windows = piece.windows
+    return piece.starts, None if windows is None else np.maximum(np.diff(windows, prepend=windows[0]) - 1, 0)

@@ -73,7 +73,7 @@ def parse_rounds(text: str) -> Rounds:
     """
     if text == "auto":
         return Rounds()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found:
         number, unit = float(found[1]), found[2]
         if not unit and number == int(number) and number >= 1:
@@ -81,8 +81,8 @@ def parse_rounds(text: str) -> Rounds:
         if unit in _UNITS and number > 0:
             return Rounds(LONGEST, number * _UNITS[unit])
     raise ValueError(
-        f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d, or "
-        "auto."
+        f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d (s, m "
+        "or min, h, d, w, in small letters), or auto."
     )
 
 

@@ -53,8 +53,8 @@ class Source(NamedTuple):
         return sys.stdin.buffer if self.is_stream else self.path.open("rb")
 
 
-def named(name: str, format: str | None = None, *, option: str = "--format") -> Source:  # noqa: A002
-    """A file by its name; its form is told by the suffix where it is not given.
+def named(name: str, format: str | None = None, *, option: str | None = "--format") -> Source:  # noqa: A002
+    """A file by its name; its form is told by the suffix where it is not given by an option, if there is one.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def named(name: str, format: str | None = None, *, option: str = "--format") -> 
         return Source(name, "csv")
     found = SUFFIXES.get(Path(name).suffix.lower())
     if found is None:
-        raise ValueError(
-            f"{name}: its suffix does not say what it is; name a file that ends in {', '.join(SUFFIXES)}, or say it "
-            f"with {option} ({', '.join(FORMATS)})."
-        )
+        ways = f"; name a file that ends in {', '.join(SUFFIXES)}"
+        if option is not None:
+            ways += f", or say it with {option} ({', '.join(FORMATS)})"
+        raise ValueError(f"{name}: its suffix does not say what it is{ways}.")
     return Source(name, found)
 
 
@@ -86,6 +86,10 @@ def check_readable(source: Source) -> None:
         return
     if source.path.is_dir():
         raise FileProblemError(source.name, "is a folder; name a file")
+    if source.path.exists() and not source.path.is_file():
+        raise FileProblemError(
+            source.name, "is a pipe or a device, and no file; pipe it in and name it -, or write it to a file first"
+        )
     try:
         with source.path.open("rb") as file:
             if not file.read(1):

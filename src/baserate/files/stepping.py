@@ -30,6 +30,7 @@ class Batch(NamedTuple):
     keys: list[Any] | None
     times: list[Any] | None  # of the first row of each round
     names: list[str] | None = None  # by which labels may come later
+    place_of_names: tuple[str, str] = ("", "")  # their file and column, for messages
 
 
 class Columns(NamedTuple):
@@ -85,7 +86,8 @@ def read_batch(piece: Piece, classes: Classes, columns: Columns, file: str, *, n
         times = unnamed(frame.get_column(columns.time)).gather(piece.starts[:-1]).cast(polars().String).to_list()
     if named and columns.id is not None:
         names = names_of(frame, columns.id)
-    return Batch(piece, classes.proba(frame, file, piece.row), labels, keys, times, names)
+    proba = classes.proba(frame, file, piece.row)
+    return Batch(piece, proba, labels, keys, times, names, (file, columns.id or ""))
 
 
 def _keys(values: Any, file: str, row: int) -> list[str]:
@@ -102,6 +104,17 @@ def _keys(values: Any, file: str, row: int) -> list[str]:
         )
     found: list[str] = values.cast(pl.String).to_list()
     return found
+
+
+def _complain_of_names(batch: Batch, start: int, names: list[str], error: ValueError) -> None:
+    """Say which row's name came before; in this round, or in one whose rows still wait for their labels."""
+    first = {name: i for i, name in reversed(list(enumerate(names)))}
+    for i, name in enumerate(names):
+        if first[name] < i or f"{name!r}, which waits" in str(error):
+            file, column = batch.place_of_names
+            what = f"the id {shortened(repr(name), 30)} came before, and its row waits for a label; ids must be unique"
+            row = batch.piece.row + start + i
+            raise FileProblemError(file, f"{what}. Drop the row, or rename it", row=row, column=column) from error
 
 
 @compiled
@@ -178,7 +191,11 @@ class Stepper:
             else:
                 told = self._trust(self.adapter)
                 names = None if batch.names is None else batch.names[start:end]
-                taken = self.adapter.step(batch.proba[start:end], labels, ids=names)
+                try:
+                    taken = self.adapter.step(batch.proba[start:end], labels, ids=names)
+                except ValueError as error:
+                    _complain_of_names(batch, start, names or [], error)
+                    raise
                 place(taken.proba, start, adapted, found)
                 self._add(rounds, row, taken.prior, told)
         return Outcome(batch, adapted, found, rounds, numbers)

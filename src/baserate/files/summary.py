@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from baserate.adapters import RegressAndReweight
+from baserate.backtesting.sentence import with_names
 from baserate.bank import Bank
 from baserate.files.kept import Kept
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_CLASSES = 20
+_MOST_CLASSES, _MOST_FINDINGS = 20, 3
 
 
 def summarise(kept: Kept, level: float = 0.9) -> dict[str, Any]:
@@ -43,8 +44,11 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
         "evidence": adapter.assumption_evidence_,
         "alarm": adapter.assumption_alarm_,
+        "findings": [with_names(str(finding), names) for finding in adapter.assumption_findings_[:_MOST_FINDINGS]],
+        "untested": getattr(adapter, "assumption_untested_", ""),
         "fallback": adapter.fallback_active_,
         "fallback_reason": adapter.fallback_reason_,
+        "fallback_since": adapter.fallback_since_,
         "unknown_mass": adapter.unknown_mass_,
         "waiting": adapter.waiting_,
         "missed_labels": adapter.missed_labels_,
@@ -114,18 +118,26 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"Estimated accuracy now: {100 * accuracy['value']:.1f} % ({100 * accuracy['low']:.1f} to "
             f"{100 * accuracy['high']:.1f} %), if only the class mix has changed."
         )
-    if found["alarm"]:
-        said.append(
-            f"ALARM: more has changed than the class mix (evidence {found['evidence']:.3g}, where 1 is none). Look at "
-            "the data, and think of retraining."
-        )
-    else:
-        said.append(f"Nothing says that more than the class mix has changed (evidence {found['evidence']:.3g}).")
+    said.append(_assumption(found))
     if found["fallback"]:
-        said.append(f"The correction is held back: {found['fallback_reason']}")
+        since = "" if found["fallback_since"] is None else f" since round {found['fallback_since']:,}"
+        said.append(f"The correction is held back{since}: {found['fallback_reason']}")
     if found["unknown_mass"] > 0.01:
         said.append(f"About {100 * found['unknown_mass']:.0f} % of the rows look like none of the classes.")
     return said + _places(found)
+
+
+def _assumption(found: dict[str, Any]) -> str:
+    """Whether only the class mix has changed."""
+    if found["alarm"]:
+        worst = f": {found['findings'][0]}" if found["findings"] else ""
+        return (
+            f"ALARM: more has changed than the class mix (evidence {found['evidence']:.3g}, where 1 is none){worst}. "
+            "Look at the data, and think of retraining."
+        )
+    if found["untested"]:
+        return f"Whether more than the class mix has changed is not tested: {found['untested'].rstrip('.')}."
+    return f"Nothing says that more than the class mix has changed (evidence {found['evidence']:.3g})."
 
 
 def _places(found: dict[str, Any]) -> list[str]:

@@ -33,10 +33,11 @@ def read_labels(y: Any, n_samples: int) -> list[Any]:
         values = [row[0] for row in values]
     if len(values) != n_samples:
         raise ValueError(f"y has {len(values)} labels; expected {n_samples}, one per sample.")
-    return [None if _is_missing(value) else value for value in values]
+    return [None if is_missing(value) else value for value in values]
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for no label: None, NaN or NA."""
     try:
         return value is None or bool(value != value)  # NaN is not itself
     except (TypeError, ValueError):

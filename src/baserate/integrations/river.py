@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters import RegressAndReweight
+from baserate.integrations._class_labels import is_missing
 from baserate.integrations._progressive import Probabilities, ProgressiveHoldout, row_of
 from baserate.integrations._river_estimator import RiverEstimator
 from baserate.protocols import UNLABELLED, FloatArray, RestartableTracker
@@ -152,10 +153,11 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         x
             A dictionary of features.
         y
-            Its label. None (default) is a sample without one, which moves the class mix and nothing else.
+            Its label. None (default) or NaN is a sample without one, which moves the class mix and nothing else.
         **kwargs
             For the classifier's `learn_one`, if there is a label.
         """
+        y = None if is_missing(y) else y
         proba = self.classifier.predict_proba_one(x)
         if y is not None:
             self.classifier.learn_one(x, y, **kwargs)
