@@ -6,11 +6,10 @@ from typing import Any
 
 from baserate.files.columns import Classes
 from baserate.files.ids import Ids
-from baserate.files.library import polars
 from baserate.files.problem import FileProblemError, listed
 from baserate.files.reading import open_reader
 from baserate.files.source import Source
-from baserate.frames import polars, unnamed
+from baserate.frames import polars
 from baserate.protocols import IntArray
 
 
