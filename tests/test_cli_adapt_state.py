@@ -384,6 +384,27 @@ def test_a_file_that_cannot_be_used_is_taken_back(earlier, resumed, tmp_path, mo
     assert state.load("kept").rows == N + 500 * earlier
 
 
+def test_an_id_that_came_twice_is_found_where_no_rows_are_left(tmp_path, monkeypatch):
+    n = 9600  # so that the last rows are a piece of the usual size, after which the state is saved
+    table, _ = frame(n)
+    write(table.with_columns(id=pl.Series([*range(n - 1), 7])), tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50", "--id", "id"]
+    there = files()
+
+    def killed(self):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.Ids, "check", killed)
+        with pytest.raises(Killed):
+            adapt(*words)
+    assert state.load("kept").file["row"] == n
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert f"row {n:,}, column id: the id stands in row 8 already" in result.stderr
+    assert files() == there
+
+
 def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
     write(frame(N)[0], tmp_path / "s.csv")
     words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
