@@ -112,6 +112,7 @@ def adapt(
             restart=restart,
             wait=wait,
             late=None if late is None else named(late, None),
+            report=report,
         )
     except ValueError as error:
         fail(str(error))

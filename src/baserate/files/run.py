@@ -12,7 +12,7 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.files.ids import Ids
-from baserate.files.job import Job, check_job, part_of
+from baserate.files.job import Job, check_job, part_of, real
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
 from baserate.files.output import Output, is_keyed, table_of_rounds
@@ -130,9 +130,9 @@ class _Run:
 
     def _open(self) -> None:
         job, file = self._job, self._file
-        targets = [(None if job.out.is_stream else job.out.path, job.out.format, "out")]
+        targets = [(None if job.out.is_stream else real(job.out.path), job.out.format, "out")]
         if job.rounds_file is not None:
-            targets.append((job.rounds_file, "csv", "rounds"))
+            targets.append((real(job.rounds_file), "csv", "rounds"))
         for target, form, name in targets:
             part = None if target is None else part_of(target, file["token"])
             if part is not None and target is not None:
