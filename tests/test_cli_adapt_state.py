@@ -1,6 +1,7 @@
 """What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from typer.testing import CliRunner
 import baserate
 from baserate import state
 from baserate.cli import app
+from baserate.files import lock, sinks
 from baserate.files import run as running
-from baserate.files import sinks
 
 P = [f"p_{name}" for name in CLASSES]
 N = 9000
@@ -63,6 +64,8 @@ class Killer:
             monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
         for name in ("_remove", "_take_back"):
             monkeypatch.setattr(running._Run, name, lambda self: None)
+        if moment is not None:
+            monkeypatch.setattr(lock, "_release", lambda file, path: os.close(file))
 
     def _watched(self, function):
         def watched(*arguments, **options):
@@ -157,7 +160,9 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
     assert Path("o.rounds.csv").read_bytes() == Path("whole.rounds.csv").read_bytes()
 
 
-@pytest.mark.parametrize(("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+@pytest.mark.parametrize(
+    ("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGHUP, True)]
+)
 def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     write(frame(300_000)[0], tmp_path / "s.csv")
     there = {"holdout.csv", "s.csv"}
@@ -181,6 +186,82 @@ def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     else:
         assert "nothing was written" in said
         assert set(files()) == there
+
+
+def running_in_the_midst(words):
+    """A run of its own that is stopped while it works, after its state was saved."""
+    process = subprocess.Popen([sys.executable, "-m", "baserate", "adapt", *words], stdout=subprocess.DEVNULL)
+    while not Path("kept").exists():
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGSTOP)
+    return process
+
+
+def test_a_state_is_used_by_one_run_at_a_time(tmp_path):
+    for name, n in (("s", 300_000), ("t", 300)):
+        write(frame(n)[0], tmp_path / f"{name}.csv")
+    options = ["--rounds", "100", "--state", "kept", "--holdout", "holdout.csv"]
+    process = running_in_the_midst(["s.csv", "-o", "o.csv", *options])
+    try:
+        there = {name: Path(name).read_bytes() for name in files()}
+        for words in (["s.csv", "-o", "o.csv"], ["t.csv", "-o", "p.csv"], ["t.csv", "-o", "p.csv", "--restart"]):
+            result = adapt(*words, *options)
+            assert result.exit_code == 2
+            assert "--state kept is used by another run" in result.stderr
+        assert {name: Path(name).read_bytes() for name in files()} == there
+        process.send_signal(signal.SIGCONT)
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert state.load("kept").rows == 300_000
+    done("t.csv", "-o", "p.csv", *options)
+    assert not [name for name in files() if name.startswith(".")]
+
+
+def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path, monkeypatch):
+    for i in range(2):
+        write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
+    (tmp_path / "elsewhere").mkdir()
+    options = ["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    with monkeypatch.context() as patch:
+        Killer(patch, 1)  # before the state knows of it
+        with pytest.raises(Killed):
+            adapt("s0.csv", "-o", "elsewhere/o.csv", *options)
+    assert [path.suffix for path in Path("elsewhere").iterdir()] == [".part", ".part"]
+    assert ".kept.lock" in files()
+    Path(".kept.0123abcd.tmp").touch()  # a state that was being written
+    others = {".kept.mine.tmp", ".kept2.0123abcd.tmp"}
+    for name in others:
+        Path(name).touch()
+    done("s1.csv", "-o", "o.csv", *options)
+    assert not list(Path("elsewhere").iterdir())
+    assert {name for name in files() if name.startswith(".")} == others
+
+
+def test_a_lock_is_removed_without_a_race(tmp_path):
+    """Whoever opened the file of a lock before it was removed must not take the removed one for the lock."""
+    path = tmp_path / ".kept.lock"
+    first = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    real, late = os.open, []
+
+    def slow(*arguments):
+        file = real(*arguments)
+        if not late:
+            late.append(file)
+            lock._release(first, path)
+        return file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", slow)
+        second = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    lock._release(second, path)
+    assert not path.exists()
 
 
 def test_a_new_file_continues_the_stream(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import warnings
 from pathlib import Path
 from types import FrameType
@@ -141,7 +142,7 @@ def _run(job: "Job") -> "Done":
 
     log = Console(stderr=True)
     log.quiet = not log.is_terminal
-    before = signal.signal(signal.SIGTERM, _stop)
+    before = _stop_by_signals()
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
@@ -164,7 +165,8 @@ def _run(job: "Job") -> "Done":
         typer.echo(f"baserate: {_what_is_left(job)}", err=True)
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _one_line(error: Exception) -> str:
@@ -179,6 +181,13 @@ def _what_is_left(job: "Job") -> str:
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def _stop_by_signals() -> dict[signal.Signals, Any]:
+    """Let the signals that end a process do what Ctrl-C does, so that nothing is left; the handlers before."""
+    ends = [signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
+    # What is ignored stays so: nohup asks for it.
+    return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
 def _watched(job: "Job", log: "Console") -> "Done":

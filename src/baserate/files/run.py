@@ -15,6 +15,7 @@ from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of, real
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
+from baserate.files.lock import Lock, locked
 from baserate.files.output import Output, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
@@ -59,18 +60,18 @@ def run(job: Job, watch: Watch | None = None) -> Done:
     """
     check_job(job)
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
-    with contextlib.closing(open_reader(job.stream)) as reader:
-        kept, already = start(job, reader)
+    with locked(job.state) as lock, contextlib.closing(open_reader(job.stream)) as reader:
+        kept, already = start(job, reader, lock)
         if already:
             return Done(kept, 0, 0, already=True)
-        return _Run(job, reader, kept, watch).run()
+        return _Run(job, reader, kept, lock, watch).run()
 
 
 class _Run:
     """The loop over one file."""
 
-    def __init__(self, job: Job, reader: Reader, kept: Kept, watch: Watch | None) -> None:
-        self._job, self._reader, self._kept, self._watch = job, reader, kept, watch
+    def __init__(self, job: Job, reader: Reader, kept: Kept, lock: Lock, watch: Watch | None) -> None:
+        self._job, self._reader, self._kept, self._lock, self._watch = job, reader, kept, lock, watch
         self._classes = kept.of_classes
         self._resumed = kept.file is not None and not kept.file["finished"]
         if not self._resumed:
@@ -133,10 +134,10 @@ class _Run:
         targets = [(None if job.out.is_stream else real(job.out.path), job.out.format, "out")]
         if job.rounds_file is not None:
             targets.append((real(job.rounds_file), "csv", "rounds"))
+        self._parts = [(part_of(target, file["token"]), target) for target, _, _ in targets if target is not None]
+        self._lock.note([part for part, _ in self._parts])
         for target, form, name in targets:
             part = None if target is None else part_of(target, file["token"])
-            if part is not None and target is not None:
-                self._parts.append((part, target))
             self._sinks.append(open_sink(part, form, file[name] if self._resumed else None))
 
     def _take_late(self) -> None:

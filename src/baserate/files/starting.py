@@ -9,15 +9,18 @@ from baserate.bank import Bank
 from baserate.files.columns import check_stream, find_classes, read_holdout
 from baserate.files.job import Job, check_names, part_of
 from baserate.files.kept import Kept, load_kept
+from baserate.files.lock import Lock
 from baserate.files.output import Output, is_keyed
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import Reader, open_reader
 from baserate.files.source import Source, fingerprint
 
 
-def start(job: Job, reader: Reader) -> tuple[Kept, bool]:
+def start(job: Job, reader: Reader, lock: Lock) -> tuple[Kept, bool]:
     """The state to go on from, and whether the file is done already."""
     kept = load_kept(job.state) if job.state is not None and job.state.exists() else None
+    known = {} if kept is None or kept.file is None else _targets(kept.file)
+    lock.sweep(keep=[Path(part) for part in known.values()])
     kept, already = (_fitted(job), False) if kept is None else _continued(job, kept)
     if is_keyed(kept.adapter) != (job.columns.key is not None):
         has = "a tracker per key; name the column with --key" if is_keyed(kept.adapter) else "one tracker for all"
