@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from polars.testing import assert_frame_equal
 from streams import CLASSES, frame, holdout, read, write
 from typer.testing import CliRunner
@@ -25,61 +26,10 @@ P = [f"p_{name}" for name in CLASSES]
 N = 9000
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing cleans up after it."""
-
-
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(holdout(), tmp_path / "holdout.csv")
-
-
-def adapt(*arguments, data=None):
-    return CliRunner().invoke(app, ["adapt", *map(str, arguments)], input=data)
-
-
-def done(*arguments, data=None):
-    result = adapt(*arguments, data=data)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
-
-
-def files():
-    return sorted(path.name for path in Path().iterdir())
-
-
-class Killer:
-    """Counts what happens to files, and kills at one of these moments."""
-
-    def __init__(self, monkeypatch, moment=None):
-        self.count, self._moment = 0, moment
-        for owner, name in [
-            (sinks.TextSink, "append"),
-            (sinks.ParquetSink, "append"),
-            (sinks.ParquetSink, "finish"),
-            (running.Kept, "save"),
-            (Path, "replace"),
-        ]:
-            monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
-        for name in ("_remove", "_take_back"):
-            monkeypatch.setattr(running._Run, name, lambda self: None)
-        if moment is not None:
-            monkeypatch.setattr(lock, "_release", lambda file, path: os.close(file))
-
-    def _watched(self, function):
-        def watched(*arguments, **options):
-            self._moment_passes()
-            found = function(*arguments, **options)
-            self._moment_passes()
-            return found
-
-        return watched
-
-    def _moment_passes(self):
-        self.count += 1
-        if self.count == self._moment:
-            raise Killed
 
 
 @pytest.mark.parametrize(("form", "keyed"), [("csv", False), ("parquet", False), ("jsonl", False), ("parquet", True)])
@@ -396,14 +346,6 @@ def test_a_file_that_is_done_is_not_counted_twice(tmp_path):
     assert state.load("kept").rows == 300
 
 
-def killed_in_the_midst(words, monkeypatch, moment=60):
-    with monkeypatch.context() as patch:
-        Killer(patch, moment)
-        with pytest.raises(Killed):
-            adapt(*words)
-    assert not state.load("kept").file["finished"]
-
-
 def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     for i in range(2):
         write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
@@ -431,7 +373,8 @@ def test_what_cannot_be_resumed_is_done_again_from_its_start(change, tmp_path, m
     n = "100" if change == "options" else "50"
     if change == "parts":
         next(Path().glob(".o.csv.*.part")).unlink()
-    done(*words, n)
+    done(*words, n, *(["--restart"] if change == "options" else []))
+    assert not [name for name in files() if name.startswith(".")]
     assert state.load("kept").rows == N
     done("s.csv", "-o", "fresh.csv", "--holdout", "holdout.csv", "--rounds", n)
     assert Path("o.csv").read_bytes() == Path("fresh.csv").read_bytes()
@@ -457,9 +400,7 @@ def test_a_file_that_cannot_be_used_is_taken_back(earlier, resumed, tmp_path, mo
     assert f"s.csv, row {N - 4:,}" in result.stderr
     assert files() == sorted([*there, "s.csv"])
     if earlier:
-        found = state.load("kept")
-        assert state.dumps(found.adapter) == state.dumps(state.loads(kept).adapter)
-        assert (found.rows, found.files) == (500, 1)
+        assert Path("kept").read_bytes() == kept
     write(table, tmp_path / "s.csv")
     done("s.csv", *words)
     assert state.load("kept").rows == N + 500 * earlier

@@ -121,7 +121,9 @@ def adapt(
         _check_report(report, job)
     done = _run(job)
     _say(done, job, as_json)
-    if report is not None:
+    if report is not None and done.earlier:
+        typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
+    elif report is not None:
         _report(report, done, job, as_json)
 
 
@@ -139,6 +141,7 @@ def _run(job: "Job") -> "Done":
     from rich.console import Console
 
     from baserate.files.problem import FileProblemError
+    from baserate.files.starting import what_is_left
 
     log = Console(stderr=True)
     log.quiet = not log.is_terminal
@@ -160,9 +163,9 @@ def _run(job: "Job") -> "Done":
         raise typer.Exit(FAILURE) from None
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
-        fail(f"could not write{name} ({error.strerror or error}); {_what_is_left(job)}", FAILURE)
+        fail(f"could not write{name} ({error.strerror or error}); {what_is_left(job)}", FAILURE)
     except KeyboardInterrupt:
-        typer.echo(f"baserate: {_what_is_left(job)}", err=True)
+        typer.echo(f"baserate: {what_is_left(job)}", err=True)
         raise
     finally:
         for number, handler in before.items():
@@ -171,12 +174,6 @@ def _run(job: "Job") -> "Done":
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _what_is_left(job: "Job") -> str:
-    if job.resumable and job.state is not None and job.state.exists():
-        return "what is done is kept; the same command goes on from there."
-    return "nothing was written." if not job.out.is_stream else "the output is not complete."
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
@@ -221,6 +218,7 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
         "rows_now": done.rows,
         "resumed_at_row": done.first_row,
         "nothing_to_do": done.already,
+        "earlier_file": done.earlier,
     }
     to_stderr = job.out.is_stream
     if as_json:

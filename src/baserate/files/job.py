@@ -80,20 +80,20 @@ class Job(NamedTuple):
         return self.state is not None and not self.stream.is_stream and not self.out.is_stream
 
     def options(self) -> dict[str, Any]:
-        """Everything that the output depends on, apart from the files' contents; as plain data."""
+        """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
         return {
-            "out": str(real(self.out.path)),
-            "out_format": self.out.format,
-            "stream_format": self.stream.format,
-            "rounds_file": None if self.rounds_file is None else str(real(self.rounds_file)),
-            "columns": list(self.columns),
-            "rounds": [self.rounds.rows, self.rounds.seconds],
-            "out_prefix": self.out_prefix,
-            "only": self.only,
-            "wide": self.wide,
-            "level": self.level,
-            "wait": self.wait,
-            "late": None if self.late is None else fingerprint(self.late.path),
+            "-o": None if self.out.is_stream else str(real(self.out.path)),
+            "--out-format": self.out.format,
+            "--format": self.stream.format,
+            "--rounds-file": None if self.rounds_file is None else str(real(self.rounds_file)),
+            **{f"--{name}": column for name, column in self.columns._asdict().items()},
+            "--rounds": [self.rounds.rows, self.rounds.seconds],
+            "--out-prefix": self.out_prefix,
+            "--only": self.only,
+            "--wide": self.wide,
+            "--level": self.level,
+            "--wait": self.wait,
+            "--late": None if self.late is None else fingerprint(self.late.path),
         }
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +23,7 @@ from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
 from baserate.files.sinks import Sink, open_sink
 from baserate.files.source import fingerprint
-from baserate.files.starting import start
+from baserate.files.starting import Start, give_up, put_back, start
 from baserate.files.stepping import Batch, Counts, Outcome, Stepper, read_batch
 from baserate.validation import check_real
 
@@ -46,6 +47,7 @@ class Done(NamedTuple):
     rows: int
     first_row: int  # where a resumed run started
     already: bool  # whether there was nothing to do
+    earlier: bool = False  # because the file was taken in, and others after it
 
 
 def run(job: Job, watch: Watch | None = None) -> Done:
@@ -61,25 +63,30 @@ def run(job: Job, watch: Watch | None = None) -> Done:
     check_job(job)
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
     with locked(job.state) as lock, contextlib.closing(open_reader(job.stream)) as reader:
-        kept, already = start(job, reader, lock)
-        if already:
-            return Done(kept, 0, 0, already=True)
-        return _Run(job, reader, kept, lock, watch).run()
+        begun = start(job, reader, lock)
+        if begun.given_up is not None and job.state is not None:
+            give_up(begun.given_up, job.state, begun.found)
+        if begun.already:
+            return Done(begun.kept, 0, 0, already=True, earlier=begun.earlier)
+        return _Run(job, reader, begun, lock, watch).run()
 
 
 class _Run:
     """The loop over one file."""
 
-    def __init__(self, job: Job, reader: Reader, kept: Kept, lock: Lock, watch: Watch | None) -> None:
-        self._job, self._reader, self._kept, self._lock, self._watch = job, reader, kept, lock, watch
+    def __init__(self, job: Job, reader: Reader, begun: Start, lock: Lock, watch: Watch | None) -> None:
+        self._job, self._reader, self._lock, self._watch = job, reader, lock, watch
+        self._kept = kept = begun.kept
+        self._found = begun.found
         self._classes = kept.of_classes
-        self._resumed = kept.file is not None and not kept.file["finished"]
+        self._resumed = kept.unfinished
         if not self._resumed:
-            kept.begin(self._new_file())
+            kept.begin(self._new_file(), begun.found)
         assert kept.file is not None
         self._file: dict[str, Any] = kept.file
         self._first = self._file["row"]
         self._saved = self._resumed
+        self._counted = self._ended = False  # whether the state says that the file is done; and all is in its place
         self._sinks: list[Sink] = []
         self._parts: list[tuple[Path, Path]] = []
         hashes = self._file.get("ids")
@@ -97,7 +104,7 @@ class _Run:
             "name": job.stream.shown,
             "fingerprint": mine,
             "options": job.options(),
-            "token": mine[:12] if mine is not None and job.resumable else part_of(Path("x")).name.split(".")[-2],
+            "token": secrets.token_hex(4),  # of this attempt, whose parts are never taken for those of another
             "size": size,
             "row": 0,
             "mark": 0,
@@ -117,12 +124,14 @@ class _Run:
             self._loop()
             if self._ids is not None:
                 self._ids.check()
-            self._finish()
+            self._finish_undisturbed()
         except BaseException as error:
             for sink in self._sinks:
                 with contextlib.suppress(OSError):
                     sink.close()
-            if isinstance(error, FileProblemError | ValueError):
+            if self._counted:
+                pass  # what is whole stays, and the next run with the state puts it into its place
+            elif isinstance(error, FileProblemError | ValueError):
                 self._take_back()
             elif not (job.resumable and self._saved):
                 self._remove()
@@ -222,30 +231,41 @@ class _Run:
         kept.save(self._job.state)
         self._saved = True
 
+    def _finish_undisturbed(self) -> None:
+        """Finish in a thread, which Ctrl-C does not reach: it must not come between the state and the output."""
+        ending = ThreadPoolExecutor(1)
+        ending.submit(int).result()  # a thread that Ctrl-C finds as it is started would not be waited for
+        try:
+            ending.submit(self._finish).result()
+        except KeyboardInterrupt:
+            while True:  # however often it comes
+                with contextlib.suppress(KeyboardInterrupt):
+                    ending.shutdown()
+                    break
+            if not self._ended:
+                raise
+        finally:
+            ending.shutdown(wait=False)
+
     def _finish(self) -> None:
         """The output first, then the state, then their places: a run that is killed between them can be finished."""
         for sink in self._sinks:
             # A state that says that the file is done must not be on the disk before the output is. Without one, the
             # worst that a power failure can do is that the command has to be run again.
             sink.finish(settled=self._job.state is not None)
-        self._kept.files += 1
-        self._file["finished"] = True
-        self._file.pop("ids", None)
-        self._file["out"] = self._file["rounds"] = {}
+        self._kept.finish()
         if self._job.state is not None:
             self._kept.save(self._job.state)
+            self._counted = True
         for part, target in self._parts:
             part.replace(target)
+        self._ended = True
 
     def _take_back(self) -> None:
         """The file cannot be used: as if it had never been begun."""
         self._remove()
         if self._saved and self._job.state is not None:
-            before = self._kept.before()
-            if before.files:
-                before.save(self._job.state)
-            else:
-                self._job.state.unlink(missing_ok=True)
+            put_back(self._job.state, self._found)
 
     def _remove(self) -> None:
         for part, _ in self._parts:
