@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 import warnings
 from pathlib import Path
 from types import FrameType
@@ -182,7 +181,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 def _stop_by_signals() -> dict[signal.Signals, Any]:
     """Let the signals that end a process do what Ctrl-C does, so that nothing is left; the handlers before."""
-    ends = [signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
+    ends = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
     # What is ignored stays so: nohup asks for it.
     return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
