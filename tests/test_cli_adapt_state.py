@@ -87,6 +87,48 @@ def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypat
     assert found["rows"] == n
 
 
+@pytest.mark.parametrize(
+    ("takes", "a_row", "at_least", "at_most"),
+    [
+        (0.001, 0.001, 32, 32),
+        (0.03, 0.0001, 30, 32),  # 1 second of saves are free, even if the file takes less
+        (0.5, 0.001, 3, 4),
+        (10.0, 0.001, 1, 1),
+        (10.0, 1.0, 31, 40),  # 10 seconds are nothing in an hour, and every 30 seconds will do
+    ],
+)
+def test_a_state_that_takes_long_is_saved_less_often(takes, a_row, at_least, at_most, monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr(running.time, "monotonic", lambda: clock)
+    due, saves, lost, last = running._Due(3200, 0), 0, 0, 0
+    for row in range(10, 3201, 10):
+        clock += 10 * a_row
+        if due.now(row, running._NOTHING):
+            lost, last, saves = max(lost, row - last), row, saves + 1
+            with due.saving():
+                clock += takes
+    assert at_least <= saves <= at_most
+    assert takes > 0.1 * 3200 * a_row or lost <= 0.15 * 3200
+
+
+def test_the_output_does_not_depend_on_how_long_saving_takes(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.parquet")
+    words = ["s.parquet", "--rounds", "50", "--holdout", "holdout.csv", "-o"]
+    done(*words, "whole.parquet")
+    saves = 0
+
+    def slow(self, path, real=running.Kept.save):
+        nonlocal saves
+        saves += 1
+        time.sleep(0.7)
+        real(self, path)
+
+    monkeypatch.setattr(running.Kept, "save", slow)
+    done(*words, "o.parquet", "--state", "kept")
+    assert 2 <= saves <= 6
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+
+
 def test_killed_by_a_signal_at_random_moments(tmp_path):
     write(
         frame(300_000, seed=3)[0], tmp_path / "s.parquet"

@@ -29,6 +29,9 @@ from baserate.validation import check_real
 
 PIECES = 32
 """How often a long file is saved: what a killed run has to do again is less than one part in so many."""
+SPENT, SHARE = 1.0, 0.1
+"""What saving may take: so many seconds over a file, and this share of the time. So a state that takes long, such as
+one of very many keys, is saved less often."""
 _LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
 _SECONDS = 30.0  # between saves, at the most
 
@@ -85,6 +88,7 @@ class _Run:
         assert kept.file is not None
         self._file: dict[str, Any] = kept.file
         self._first = self._file["row"]
+        self._due = _Due(reader.n_rows, self._first)
         self._saved = self._resumed
         self._counted = self._ended = False  # whether the state says that the file is done; and all is in its place
         self._sinks: list[Sink] = []
@@ -175,7 +179,6 @@ class _Run:
         stepper = Stepper(self._kept.adapter, self._classes, self._job.level, window)
         output = Output(self._job, self._classes, self._reader.columns, keyed=keyed)
         pieces = self._pieces()
-        due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing, ThreadPoolExecutor(1) as settling:
             coming = self._coming(reading, pieces)
             before = written = saved = settled = _NOTHING
@@ -187,8 +190,7 @@ class _Run:
                 before, written = written, writing.submit(self._write, output, outcome, written)
                 self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume
                 self._kept.rows += len(batch.proba)
-                if self._job.resumable and due.now(self._file["row"]):
-                    saved.result()
+                if self._job.resumable and self._due.now(self._file["row"], saved):
                     saved = writing.submit(self._save, self._snapshot(), written)
                     if settled.done():  # bit by bit, so that little is left to wait for at the end
                         settled = settling.submit(self._sinks[0].settle)
@@ -213,11 +215,13 @@ class _Run:
 
     def _snapshot(self) -> Kept:
         """What there is after the last step, for a thread that saves it while the next steps are taken."""
-        kept = copy.deepcopy(self._kept)
-        assert kept.file is not None
-        if self._ids is not None:
-            kept.file["ids"] = self._ids.hashes[: kept.file["row"]]
-        return kept
+        with self._due.saving():
+            same = [self._file[name] for name in ("before", "found")]  # which may be large, and stay as they are
+            kept = copy.deepcopy(self._kept, {id(part): part for part in same})
+            assert kept.file is not None
+            if self._ids is not None:
+                kept.file["ids"] = self._ids.hashes[: kept.file["row"]]
+            return kept
 
     def _save(self, kept: Kept, written: Future[None]) -> None:
         """Runs in the thread that writes, just after the last piece that `kept` knows of was `written`."""
@@ -228,7 +232,8 @@ class _Run:
             kept.file[name] = sink.mark()
         for name in Counts._fields:  # which that thread adds up
             setattr(kept, name, getattr(self._kept, name))
-        kept.save(self._job.state)
+        with self._due.saving():
+            kept.save(self._job.state)
         self._saved = True
 
     def _finish_undisturbed(self) -> None:
@@ -287,14 +292,28 @@ class _Later(NamedTuple):
 
 
 class _Due:
-    """When to save: after a small part of the file, or after some time."""
+    """When to save: after a small part of the file, or after some time; less often, where that takes long."""
 
     def __init__(self, n_rows: int | None, row: int) -> None:
-        self._rows = np.inf if n_rows is None else n_rows / PIECES
-        self._last, self._since = row, time.monotonic()
+        self._n_rows = np.inf if n_rows is None else max(n_rows, 1)
+        self._first = self._last = row
+        self._begun = self._since = time.monotonic()
+        self._spent = 0.0
 
-    def now(self, row: int) -> bool:
-        if row - self._last < self._rows and time.monotonic() - self._since < _SECONDS:
+    def now(self, row: int, last: Future[None]) -> bool:
+        """Whether to save after so many rows; waits until the `last` time is over."""
+        now = time.monotonic()
+        if row - self._last < self._n_rows / PIECES and now - self._since < _SECONDS:
             return False
-        self._last, self._since = row, time.monotonic()
+        last.result()
+        if self._spent > SPENT * (row - self._first) / self._n_rows + SHARE * (now - self._begun):
+            return False
+        self._last, self._since = row, now
         return True
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[None]:
+        """Saving is what is done meanwhile."""
+        begun = time.monotonic()
+        yield
+        self._spent += time.monotonic() - begun
