@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -401,6 +402,13 @@ def test_the_summary_says_it_in_words(tmp_path):
         (["s.csv", "-o", "s.csv"], ["-o s.csv", "another"]),
         (["s.csv", "-o", "holdout.csv"], ["-o holdout.csv", "another"]),
         (["s.csv", "-o", "o.csv", "--state", "o.csv"], ["--state o.csv"]),
+        (["s.csv", "-o", "o.csv", "--report", "s.csv"], ["--report s.csv is read", "another"]),
+        (["s.csv", "-o", "o.csv", "--report", "holdout.csv"], ["--report holdout.csv is read"]),
+        (["s.csv", "-o", "o.csv", "--report", "o.csv"], ["--report o.csv is the file of -o"]),
+        (["s.csv", "-o", "o.csv", "--report", "o.rounds.csv"], ["--report o.rounds.csv", "of --rounds-file"]),
+        (["s.csv", "-o", "o.csv", "--state", "kept", "--report", "kept"], ["--report kept", "of --state"]),
+        (["s.csv", "-o", "/dev/null", "--out-format", "csv"], ["/dev/null is a device", "-o -"]),
+        (["s.csv", "-o", "o.csv", "--state", "/dev/null"], ["--state /dev/null is a device"]),
         (["s.csv", "-o", "missing/o.csv"], ["no folder missing"]),
         (["s.csv", "-o", "."], ["suffix"]),
         (["none.csv", "-o", "o.csv"], ["none.csv", "no such file"]),
@@ -508,3 +516,50 @@ def test_a_report_needs_its_table_and_matplotlib(tmp_path, monkeypatch):
     assert "no folder missing" in result.stderr
     done("s.csv", "-o", "-", "--report", "r.html", "--rounds-file", "rounds.csv")
     assert (tmp_path / "r.html").exists()
+
+
+def test_links_are_followed(tmp_path):
+    write(frame(300)[0], tmp_path / "s.csv")
+    (tmp_path / "disk").mkdir()
+    for name in ("o.csv", "o.rounds.csv", "kept", "r.html"):
+        (tmp_path / name).symlink_to(f"disk/{name}")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--report", "r.html"]
+    done(*words)
+    for name in ("o.csv", "o.rounds.csv", "kept", "r.html"):
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "disk" / name).is_file()
+    assert "nothing was done" in done(*words).stdout
+    (tmp_path / "x.csv").symlink_to("s.csv")
+    before = (tmp_path / "s.csv").read_bytes()
+    assert adapt("s.csv", "-o", "x.csv").exit_code == 2
+    assert (tmp_path / "s.csv").read_bytes() == before
+    (tmp_path / "y.csv").symlink_to("nowhere/y.csv")
+    result = adapt("s.csv", "-o", "y.csv")
+    assert result.exit_code == 2
+    assert "no folder" in result.stderr
+
+
+def test_a_pipe_on_the_disk_is_not_replaced(tmp_path):
+    write(frame(50)[0], tmp_path / "s.csv")
+    os.mkfifo("pipe.csv")
+    result = adapt("s.csv", "-o", "pipe.csv")
+    assert result.exit_code == 2
+    assert "-o -" in result.stderr
+    assert (tmp_path / "pipe.csv").is_fifo()
+
+
+@pytest.mark.parametrize("times", [np.arange(400) * 60_000 + 1_772_368_200_000, [str(10**18 + i) for i in range(400)]])
+def test_time_stamps_that_are_no_seconds(times, tmp_path):
+    write(frame(400, at=times)[0], tmp_path / "s.csv")
+    result = adapt("s.csv", "-o", "o.csv", "--time", "at", "--rounds", "1h")
+    assert result.exit_code == 2
+    assert "s.csv, row 1, column at" in result.stderr
+    assert "Divide milliseconds by 1,000" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["holdout.csv", "s.csv"]
+    done("s.csv", "-o", "o.csv", "--time", "at", "--rounds", "100")  # where only rows are counted, they do no harm
+
+
+def test_dates_far_away_are_dates(tmp_path):
+    table, _ = frame(10)
+    write(table.with_columns(at=pl.Series(["2026-03-01"] * 9 + ["9999-12-31"]).str.to_date()), tmp_path / "s.parquet")
+    done("s.parquet", "-o", "o.csv", "--time", "at", "--rounds", "1d")

@@ -1,6 +1,7 @@
 """What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from polars.testing import assert_frame_equal
 from streams import CLASSES, frame, holdout, read, write
 from typer.testing import CliRunner
@@ -17,66 +19,17 @@ from typer.testing import CliRunner
 import baserate
 from baserate import state
 from baserate.cli import app
+from baserate.files import lock, sinks
 from baserate.files import run as running
-from baserate.files import sinks
 
 P = [f"p_{name}" for name in CLASSES]
 N = 9000
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing cleans up after it."""
 
 
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(holdout(), tmp_path / "holdout.csv")
-
-
-def adapt(*arguments, data=None):
-    return CliRunner().invoke(app, ["adapt", *map(str, arguments)], input=data)
-
-
-def done(*arguments, data=None):
-    result = adapt(*arguments, data=data)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
-
-
-def files():
-    return sorted(path.name for path in Path().iterdir())
-
-
-class Killer:
-    """Counts what happens to files, and kills at one of these moments."""
-
-    def __init__(self, monkeypatch, moment=None):
-        self.count, self._moment = 0, moment
-        for owner, name in [
-            (sinks.TextSink, "append"),
-            (sinks.ParquetSink, "append"),
-            (sinks.ParquetSink, "finish"),
-            (running.Kept, "save"),
-            (Path, "replace"),
-        ]:
-            monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
-        for name in ("_remove", "_take_back"):
-            monkeypatch.setattr(running._Run, name, lambda self: None)
-
-    def _watched(self, function):
-        def watched(*arguments, **options):
-            self._moment_passes()
-            found = function(*arguments, **options)
-            self._moment_passes()
-            return found
-
-        return watched
-
-    def _moment_passes(self):
-        self.count += 1
-        if self.count == self._moment:
-            raise Killed
 
 
 @pytest.mark.parametrize(("form", "keyed"), [("csv", False), ("parquet", False), ("jsonl", False), ("parquet", True)])
@@ -134,6 +87,48 @@ def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypat
     assert found["rows"] == n
 
 
+@pytest.mark.parametrize(
+    ("takes", "a_row", "at_least", "at_most"),
+    [
+        (0.001, 0.001, 32, 32),
+        (0.03, 0.0001, 30, 32),  # 1 second of saves are free, even if the file takes less
+        (0.5, 0.001, 3, 4),
+        (10.0, 0.001, 1, 1),
+        (10.0, 1.0, 31, 40),  # 10 seconds are nothing in an hour, and every 30 seconds will do
+    ],
+)
+def test_a_state_that_takes_long_is_saved_less_often(takes, a_row, at_least, at_most, monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr(running.time, "monotonic", lambda: clock)
+    due, saves, lost, last = running._Due(3200, 0), 0, 0, 0
+    for row in range(10, 3201, 10):
+        clock += 10 * a_row
+        if due.now(row, running._NOTHING):
+            lost, last, saves = max(lost, row - last), row, saves + 1
+            with due.saving():
+                clock += takes
+    assert at_least <= saves <= at_most
+    assert takes > 0.1 * 3200 * a_row or lost <= 0.15 * 3200
+
+
+def test_the_output_does_not_depend_on_how_long_saving_takes(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.parquet")
+    words = ["s.parquet", "--rounds", "50", "--holdout", "holdout.csv", "-o"]
+    done(*words, "whole.parquet")
+    saves = 0
+
+    def slow(self, path, real=running.Kept.save):
+        nonlocal saves
+        saves += 1
+        time.sleep(0.7)
+        real(self, path)
+
+    monkeypatch.setattr(running.Kept, "save", slow)
+    done(*words, "o.parquet", "--state", "kept")
+    assert 2 <= saves <= 6
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+
+
 def test_killed_by_a_signal_at_random_moments(tmp_path):
     write(
         frame(300_000, seed=3)[0], tmp_path / "s.parquet"
@@ -157,7 +152,9 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
     assert Path("o.rounds.csv").read_bytes() == Path("whole.rounds.csv").read_bytes()
 
 
-@pytest.mark.parametrize(("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+@pytest.mark.parametrize(
+    ("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGHUP, True)]
+)
 def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     write(frame(300_000)[0], tmp_path / "s.csv")
     there = {"holdout.csv", "s.csv"}
@@ -181,6 +178,82 @@ def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     else:
         assert "nothing was written" in said
         assert set(files()) == there
+
+
+def running_in_the_midst(words):
+    """A run of its own that is stopped while it works, after its state was saved."""
+    process = subprocess.Popen([sys.executable, "-m", "baserate", "adapt", *words], stdout=subprocess.DEVNULL)
+    while not Path("kept").exists():
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGSTOP)
+    return process
+
+
+def test_a_state_is_used_by_one_run_at_a_time(tmp_path):
+    for name, n in (("s", 300_000), ("t", 300)):
+        write(frame(n)[0], tmp_path / f"{name}.csv")
+    options = ["--rounds", "100", "--state", "kept", "--holdout", "holdout.csv"]
+    process = running_in_the_midst(["s.csv", "-o", "o.csv", *options])
+    try:
+        there = {name: Path(name).read_bytes() for name in files()}
+        for words in (["s.csv", "-o", "o.csv"], ["t.csv", "-o", "p.csv"], ["t.csv", "-o", "p.csv", "--restart"]):
+            result = adapt(*words, *options)
+            assert result.exit_code == 2
+            assert "--state kept is used by another run" in result.stderr
+        assert {name: Path(name).read_bytes() for name in files()} == there
+        process.send_signal(signal.SIGCONT)
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert state.load("kept").rows == 300_000
+    done("t.csv", "-o", "p.csv", *options)
+    assert not [name for name in files() if name.startswith(".")]
+
+
+def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path, monkeypatch):
+    for i in range(2):
+        write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
+    (tmp_path / "elsewhere").mkdir()
+    options = ["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    with monkeypatch.context() as patch:
+        Killer(patch, 1)  # before the state knows of it
+        with pytest.raises(Killed):
+            adapt("s0.csv", "-o", "elsewhere/o.csv", *options)
+    assert [path.suffix for path in Path("elsewhere").iterdir()] == [".part", ".part"]
+    assert ".kept.lock" in files()
+    Path(".kept.0123abcd.tmp").touch()  # a state that was being written
+    others = {".kept.mine.tmp", ".kept2.0123abcd.tmp"}
+    for name in others:
+        Path(name).touch()
+    done("s1.csv", "-o", "o.csv", *options)
+    assert not list(Path("elsewhere").iterdir())
+    assert {name for name in files() if name.startswith(".")} == others
+
+
+def test_a_lock_is_removed_without_a_race(tmp_path):
+    """Whoever opened the file of a lock before it was removed must not take the removed one for the lock."""
+    path = tmp_path / ".kept.lock"
+    first = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    real, late = os.open, []
+
+    def slow(*arguments):
+        file = real(*arguments)
+        if not late:
+            late.append(file)
+            lock._release(first, path)
+        return file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", slow)
+        second = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    lock._release(second, path)
+    assert not path.exists()
 
 
 def test_a_new_file_continues_the_stream(tmp_path):
@@ -345,14 +418,6 @@ def test_a_file_that_is_done_is_not_counted_twice(tmp_path):
     assert state.load("kept").rows == 300
 
 
-def killed_in_the_midst(words, monkeypatch, moment=60):
-    with monkeypatch.context() as patch:
-        Killer(patch, moment)
-        with pytest.raises(Killed):
-            adapt(*words)
-    assert not state.load("kept").file["finished"]
-
-
 def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     for i in range(2):
         write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
@@ -380,7 +445,8 @@ def test_what_cannot_be_resumed_is_done_again_from_its_start(change, tmp_path, m
     n = "100" if change == "options" else "50"
     if change == "parts":
         next(Path().glob(".o.csv.*.part")).unlink()
-    done(*words, n)
+    done(*words, n, *(["--restart"] if change == "options" else []))
+    assert not [name for name in files() if name.startswith(".")]
     assert state.load("kept").rows == N
     done("s.csv", "-o", "fresh.csv", "--holdout", "holdout.csv", "--rounds", n)
     assert Path("o.csv").read_bytes() == Path("fresh.csv").read_bytes()
@@ -406,12 +472,31 @@ def test_a_file_that_cannot_be_used_is_taken_back(earlier, resumed, tmp_path, mo
     assert f"s.csv, row {N - 4:,}" in result.stderr
     assert files() == sorted([*there, "s.csv"])
     if earlier:
-        found = state.load("kept")
-        assert state.dumps(found.adapter) == state.dumps(state.loads(kept).adapter)
-        assert (found.rows, found.files) == (500, 1)
+        assert Path("kept").read_bytes() == kept
     write(table, tmp_path / "s.csv")
     done("s.csv", *words)
     assert state.load("kept").rows == N + 500 * earlier
+
+
+def test_an_id_that_came_twice_is_found_where_no_rows_are_left(tmp_path, monkeypatch):
+    n = 9600  # so that the last rows are a piece of the usual size, after which the state is saved
+    table, _ = frame(n)
+    write(table.with_columns(id=pl.Series([*range(n - 1), 7])), tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50", "--id", "id"]
+    there = files()
+
+    def killed(self):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.Ids, "check", killed)
+        with pytest.raises(Killed):
+            adapt(*words)
+    assert state.load("kept").file["row"] == n
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert f"row {n:,}, column id: the id stands in row 8 already" in result.stderr
+    assert files() == there
 
 
 def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):

@@ -112,7 +112,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole or not at all: beside its place, then moved into it."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays one, and what it leads to is written
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save into; make it first.")
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")

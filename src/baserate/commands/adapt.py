@@ -113,6 +113,7 @@ def adapt(
             restart=restart,
             wait=wait,
             late=None if late is None else named(late, option=None),
+            report=report,
         )
     except ValueError as error:
         fail(str(error))
@@ -120,7 +121,9 @@ def adapt(
         _check_report(report, job)
     done = _run(job)
     _say(done, job, as_json)
-    if report is not None:
+    if report is not None and done.earlier:
+        typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
+    elif report is not None:
         _report(report, done, job, as_json)
 
 
@@ -138,10 +141,11 @@ def _run(job: "Job") -> "Done":
     from rich.console import Console
 
     from baserate.files.problem import FileProblemError
+    from baserate.files.starting import what_is_left
 
     log = Console(stderr=True)
     log.quiet = not log.is_terminal
-    before = signal.signal(signal.SIGTERM, _stop)
+    before = _stop_by_signals()
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
@@ -159,26 +163,28 @@ def _run(job: "Job") -> "Done":
         raise typer.Exit(FAILURE) from None
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
-        fail(f"could not write{name} ({error.strerror or error}); {_what_is_left(job)}", FAILURE)
+        fail(f"could not write{name} ({error.strerror or error}); {what_is_left(job)}", FAILURE)
     except KeyboardInterrupt:
-        typer.echo(f"baserate: {_what_is_left(job)}", err=True)
+        typer.echo(f"baserate: {what_is_left(job)}", err=True)
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _what_is_left(job: "Job") -> str:
-    if job.resumable and job.state is not None and job.state.exists():
-        return "what is done is kept; the same command goes on from there."
-    return "nothing was written." if not job.out.is_stream else "the output is not complete."
-
-
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def _stop_by_signals() -> dict[signal.Signals, Any]:
+    """Let the signals that end a process do what Ctrl-C does, so that nothing is left; the handlers before."""
+    ends = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
+    # What is ignored stays so: nohup asks for it.
+    return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
 def _watched(job: "Job", log: "Console") -> "Done":
@@ -212,6 +218,7 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
         "rows_now": done.rows,
         "resumed_at_row": done.first_row,
         "nothing_to_do": done.already,
+        "earlier_file": done.earlier,
     }
     to_stderr = job.out.is_stream
     if as_json:

@@ -36,6 +36,7 @@ class Ids:
         self.column, self._file, self._otherwise = column, file, otherwise
         self._parts = [] if hashes is None or not len(hashes) else [hashes]
         self._n = sum(map(len, self._parts))
+        self._newest: Any = ()  # none, in a run that goes on where no rows are left
         self._next = max(2 * self._n, 1 << 16)
         self._lock = Lock()  # one thread reads on while another saves what there is
 

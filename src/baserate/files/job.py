@@ -1,5 +1,6 @@
 """What ``baserate adapt`` is asked to do."""
 
+import os
 import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +50,8 @@ class Job(NamedTuple):
         How many samples may wait for a label that comes later, by their ids.
     late : Source, optional
         Labels that have come for samples of earlier files.
+    report : path, optional
+        Where a report will be written afterwards; here only to see that it is in nobody's way.
     """
 
     stream: Source
@@ -69,6 +72,7 @@ class Job(NamedTuple):
     restart: bool = False
     wait: int = 0
     late: Source | None = None
+    report: Path | None = None
 
     @property
     def resumable(self) -> bool:
@@ -76,20 +80,20 @@ class Job(NamedTuple):
         return self.state is not None and not self.stream.is_stream and not self.out.is_stream
 
     def options(self) -> dict[str, Any]:
-        """Everything that the output depends on, apart from the files' contents; as plain data."""
+        """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
         return {
-            "out": str(self.out.path.absolute()),
-            "out_format": self.out.format,
-            "stream_format": self.stream.format,
-            "rounds_file": None if self.rounds_file is None else str(self.rounds_file.absolute()),
-            "columns": list(self.columns),
-            "rounds": [self.rounds.rows, self.rounds.seconds],
-            "out_prefix": self.out_prefix,
-            "only": self.only,
-            "wide": self.wide,
-            "level": self.level,
-            "wait": self.wait,
-            "late": None if self.late is None else fingerprint(self.late.path),
+            "-o": None if self.out.is_stream else str(real(self.out.path)),
+            "--out-format": self.out.format,
+            "--format": self.stream.format,
+            "--rounds-file": None if self.rounds_file is None else str(real(self.rounds_file)),
+            **{f"--{name}": column for name, column in self.columns._asdict().items()},
+            "--rounds": [self.rounds.rows, self.rounds.seconds],
+            "--out-prefix": self.out_prefix,
+            "--only": self.only,
+            "--wide": self.wide,
+            "--level": self.level,
+            "--wait": self.wait,
+            "--late": None if self.late is None else fingerprint(self.late.path),
         }
 
 
@@ -112,6 +116,7 @@ def check_job(job: Job) -> None:
         *([] if job.out.is_stream else [("-o", job.out.path)]),
         *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
         *([] if job.state is None else [("--state", job.state)]),
+        *([] if job.report is None else [("--report", job.report)]),
     ]
     for i, (option, path) in enumerate(outputs):
         for source in inputs:
@@ -123,9 +128,12 @@ def check_job(job: Job) -> None:
         if path.is_dir():
             raise ValueError(f"{option} {path} is a folder; name a file.")
         if path.exists() and not path.is_file():
-            raise ValueError(f"{option} {path} is a pipe or a device, and no file; name a file (- is standard output).")
-        if not path.parent.is_dir():
-            raise ValueError(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
+            pipe = "; into a pipe or a device, write with -o -" if option == "-o" else ""
+            raise ValueError(f"{option} {path} is a pipe or a device, which cannot be replaced; name a file{pipe}.")
+        folder = real(path).parent
+        if not folder.is_dir():
+            shown = path.parent if not path.is_symlink() else folder
+            raise ValueError(f"{option} {path}: there is no folder {shown}; make it first, or name another.")
 
 
 def _check_waiting(job: Job) -> None:
@@ -146,7 +154,12 @@ def _check_waiting(job: Job) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     there = one.exists() and other.exists()
-    return one.samefile(other) if there else one.absolute() == other.absolute()
+    return one.samefile(other) if there else real(one) == real(other)
+
+
+def real(path: Path) -> Path:
+    """Where a file is: what is written through a link goes to where it leads."""
+    return Path(os.path.realpath(path))
 
 
 def part_of(target: Path, token: str | None = None) -> Path:

@@ -12,6 +12,8 @@ from baserate.files.problem import FileProblemError
 from baserate.protocols import IntArray
 from baserate.state import Component, dumps, loads, write_atomically
 
+_BYTES = 16
+
 
 class Kept(Component):
     """The state of a stream that comes in files.
@@ -26,6 +28,8 @@ class Kept(Component):
         Fingerprint of the holdout.
     files, rows : int
         How many were taken in.
+    done : (n, 16) array of uint8
+        Which files were: the first bytes of their fingerprints.
     labelled, model_right, adapted_right : int
         What labels said of predictions.
     late : int
@@ -34,7 +38,9 @@ class Kept(Component):
         Where rounds are windows of time: their length, and the last one; or each key's last one, in the bank's order.
     file : dict or None
         The last file: its name and fingerprint, the options it was read with, how far it has come, and what is needed
-        to go on with its output. ``"before"`` is the state before it, by which it can be done again.
+        to go on with its output. ``"before"`` is the state before its first row, by which it can be done again. Until
+        it is finished, ``"found"`` is the state file as it was before, to which it is taken back if it is refused: as
+        it was, with its own last file, and without the holdout that was taken over with this one.
     """
 
     adapter: RegressAndReweight | Bank
@@ -45,6 +51,7 @@ class Kept(Component):
     def __init__(self) -> None:
         self.files = 0
         self.rows = 0
+        self.done = np.empty((0, _BYTES), dtype=np.uint8)
         self.labelled = 0
         self.model_right = 0
         self.adapted_right = 0
@@ -63,23 +70,56 @@ class Kept(Component):
         found: Kept = loads(self.file["before"].tobytes())
         return found
 
-    def begin(self, file: dict[str, Any]) -> None:
-        """Note that a file is begun, and what there was before it."""
+    @property
+    def unfinished(self) -> bool:
+        """Whether it is in the midst of a file."""
+        return self.file is not None and not self.file["finished"]
+
+    def has_done(self, fingerprint: str) -> bool:
+        """Whether a file was taken in."""
+        return bool((self.done == _bytes(fingerprint)).all(axis=1).any())
+
+    def begin(self, file: dict[str, Any], found: bytes | None) -> None:
+        """Note that a file is begun, what there was before it, and the state file that was `found`."""
         self.file = None
-        before = np.frombuffer(dumps(self), dtype=np.uint8)
-        self.file = {**file, "before": before, "finished": False}
+        self.file = {
+            **file,
+            "before": np.frombuffer(dumps(self), dtype=np.uint8),
+            "found": None if found is None else np.frombuffer(found, dtype=np.uint8),
+            "finished": False,
+        }
+
+    def finish(self) -> None:
+        """Note that the file is done."""
+        assert self.file is not None
+        self.files += 1
+        if self.file["fingerprint"] is not None:
+            self.done = np.concatenate([self.done, [_bytes(self.file["fingerprint"])]])
+        self.file = {name: value for name, value in self.file.items() if name not in ("found", "ids")}
+        self.file |= {"finished": True, "out": {}, "rounds": {}}
 
     def save(self, path: Path) -> None:
         """Write it, whole or not at all."""
         write_atomically(path, dumps(self))
 
 
-def load_kept(path: Path) -> Kept:
-    """Read a state file of a stream."""
+def _bytes(fingerprint: str) -> Any:
+    return np.frombuffer(bytes.fromhex(fingerprint)[:_BYTES], dtype=np.uint8)
+
+
+def read_kept(path: Path) -> bytes | None:
+    """The bytes of a state file, or None where there is none."""
     try:
-        found = loads(path.read_bytes(), name=str(path))
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise FileProblemError(str(path), f"the state cannot be read ({error.strerror})") from error
+
+
+def load_kept(data: bytes, path: Path) -> Kept:
+    """The state of a stream in the bytes of a state file."""
+    found = loads(data, name=str(path))
     if not isinstance(found, Kept):
         raise FileProblemError(
             str(path), f"is a state of {type(found).__name__}, not one that baserate adapt keeps; name another file"

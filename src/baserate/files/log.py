@@ -117,7 +117,8 @@ def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, In
             parts.append(classes.proba(chunk.frame, file, chunk.row))
             labels.append(chunk.frame.get_column(job.label))
             if job.time is not None:
-                stamps.append(seconds(chunk.frame.get_column(job.time), file, chunk.row))
+                column = chunk.frame.get_column(job.time)
+                stamps.append(seconds(column, file, chunk.row, exact=job.rounds.seconds > 0))
     values = joined(labels)
     classes = named_or_numbered(classes, values) if own else classes
     y = classes.labels(values, file, 0, missing=True)

@@ -14,6 +14,8 @@ from baserate.protocols import FloatArray, IntArray
 
 LONGEST = 100_000
 """The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
+LATEST = 1e11
+"""Seconds since 1970 that nobody means: the year 5138. As milliseconds they are the spring of 1973."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -172,7 +174,7 @@ def _starts(
             found.append(found[-1] + _rows(rounds, row + found[-1]))
         return np.minimum(found, n), None
     assert time is not None
-    windows = np.floor(seconds(frame.get_column(time), file, row) / rounds.seconds).astype(np.int64)
+    windows = np.floor(seconds(frame.get_column(time), file, row, exact=True) / rounds.seconds).astype(np.int64)
     before = np.concatenate([windows[:1] if last is None else [last], windows[:-1]])
     early = windows < before
     if early.any():
@@ -188,8 +190,12 @@ def _starts(
     return np.append(np.concatenate(parts), n).astype(np.int64), windows
 
 
-def seconds(values: Any, file: str, row: int) -> FloatArray:
-    """Time stamps as seconds: dates and times, text that is one, or numbers, which are seconds already."""
+def seconds(values: Any, file: str, row: int, *, exact: bool = False) -> FloatArray:
+    """Time stamps as seconds: dates and times, text that is one, or numbers, which are seconds already.
+
+    Where not only their order counts (`exact`), numbers that can be no seconds are refused: taken for seconds,
+    milliseconds would silently make a round of every row.
+    """
     pl = polars()
     kind = values.dtype
     times = texts = unnamed(values)
@@ -214,6 +220,16 @@ def seconds(values: Any, file: str, row: int) -> FloatArray:
             file,
             f"holds {shortened(repr(values[i]), 40)}, which is no time that is understood here; expected such as "
             "2026-03-01T12:30:00, or seconds",
+            row=row + i,
+            column=values.name,
+        )
+    large = np.abs(array) > LATEST
+    if exact and times.dtype.is_numeric() and large.any():
+        i = int(large.argmax())
+        raise FileProblemError(
+            file,
+            f"holds {shortened(repr(values[i]), 40)}; numbers are seconds, and so many are beyond the year 5000. "
+            "Divide milliseconds by 1,000 (microseconds by 1,000,000, nanoseconds by 1,000,000,000), or write dates",
             row=row + i,
             column=values.name,
         )

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,21 +13,25 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.files.ids import Ids
-from baserate.files.job import Job, check_job, part_of
+from baserate.files.job import Job, check_job, part_of, real
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
+from baserate.files.lock import Lock, locked
 from baserate.files.output import Output, is_keyed, table_of_rounds
 from baserate.files.problem import FileProblemError
 from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
 from baserate.files.sinks import Sink, open_sink
 from baserate.files.source import fingerprint
-from baserate.files.starting import start
+from baserate.files.starting import Start, give_up, put_back, start
 from baserate.files.stepping import Batch, Counts, Outcome, Stepper, read_batch
 from baserate.validation import check_real
 
 PIECES = 32
 """How often a long file is saved: what a killed run has to do again is less than one part in so many."""
+SPENT, SHARE = 1.0, 0.1
+"""What saving may take: so many seconds over a file, and this share of the time. So a state that takes long, such as
+one of very many keys, is saved less often."""
 _LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
 _SECONDS = 30.0  # between saves, at the most
 
@@ -45,6 +50,7 @@ class Done(NamedTuple):
     rows: int
     first_row: int  # where a resumed run started
     already: bool  # whether there was nothing to do
+    earlier: bool = False  # because the file was taken in, and others after it
 
 
 def run(job: Job, watch: Watch | None = None) -> Done:
@@ -59,26 +65,32 @@ def run(job: Job, watch: Watch | None = None) -> Done:
     """
     check_job(job)
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
-    with contextlib.closing(open_reader(job.stream)) as reader:
-        kept, already = start(job, reader)
-        if already:
-            return Done(kept, 0, 0, already=True)
-        return _Run(job, reader, kept, watch).run()
+    with locked(job.state) as lock, contextlib.closing(open_reader(job.stream)) as reader:
+        begun = start(job, reader, lock)
+        if begun.given_up is not None and job.state is not None:
+            give_up(begun.given_up, job.state, begun.found)
+        if begun.already:
+            return Done(begun.kept, 0, 0, already=True, earlier=begun.earlier)
+        return _Run(job, reader, begun, lock, watch).run()
 
 
 class _Run:
     """The loop over one file."""
 
-    def __init__(self, job: Job, reader: Reader, kept: Kept, watch: Watch | None) -> None:
-        self._job, self._reader, self._kept, self._watch = job, reader, kept, watch
+    def __init__(self, job: Job, reader: Reader, begun: Start, lock: Lock, watch: Watch | None) -> None:
+        self._job, self._reader, self._lock, self._watch = job, reader, lock, watch
+        self._kept = kept = begun.kept
+        self._found = begun.found
         self._classes = kept.of_classes
-        self._resumed = kept.file is not None and not kept.file["finished"]
+        self._resumed = kept.unfinished
         if not self._resumed:
-            kept.begin(self._new_file())
+            kept.begin(self._new_file(), begun.found)
         assert kept.file is not None
         self._file: dict[str, Any] = kept.file
         self._first = self._file["row"]
+        self._due = _Due(reader.n_rows, self._first)
         self._saved = self._resumed
+        self._counted = self._ended = False  # whether the state says that the file is done; and all is in its place
         self._sinks: list[Sink] = []
         self._parts: list[tuple[Path, Path]] = []
         hashes = self._file.get("ids")
@@ -96,7 +108,7 @@ class _Run:
             "name": job.stream.shown,
             "fingerprint": mine,
             "options": job.options(),
-            "token": mine[:12] if mine is not None and job.resumable else part_of(Path("x")).name.split(".")[-2],
+            "token": secrets.token_hex(4),  # of this attempt, whose parts are never taken for those of another
             "size": size,
             "row": 0,
             "mark": 0,
@@ -116,12 +128,14 @@ class _Run:
             self._loop()
             if self._ids is not None:
                 self._ids.check()
-            self._finish()
+            self._finish_undisturbed()
         except BaseException as error:
             for sink in self._sinks:
                 with contextlib.suppress(OSError):
                     sink.close()
-            if isinstance(error, FileProblemError | ValueError):
+            if self._counted:
+                pass  # what is whole stays, and the next run with the state puts it into its place
+            elif isinstance(error, FileProblemError | ValueError):
                 self._take_back()
             elif not (job.resumable and self._saved):
                 self._remove()
@@ -130,13 +144,13 @@ class _Run:
 
     def _open(self) -> None:
         job, file = self._job, self._file
-        targets = [(None if job.out.is_stream else job.out.path, job.out.format, "out")]
+        targets = [(None if job.out.is_stream else real(job.out.path), job.out.format, "out")]
         if job.rounds_file is not None:
-            targets.append((job.rounds_file, "csv", "rounds"))
+            targets.append((real(job.rounds_file), "csv", "rounds"))
+        self._parts = [(part_of(target, file["token"]), target) for target, _, _ in targets if target is not None]
+        self._lock.note([part for part, _ in self._parts])
         for target, form, name in targets:
             part = None if target is None else part_of(target, file["token"])
-            if part is not None and target is not None:
-                self._parts.append((part, target))
             self._sinks.append(open_sink(part, form, file[name] if self._resumed else None))
 
     def _take_late(self) -> None:
@@ -165,7 +179,6 @@ class _Run:
         stepper = Stepper(self._kept.adapter, self._classes, self._job.level, window)
         output = Output(self._job, self._classes, self._reader.columns, keyed=keyed)
         pieces = self._pieces()
-        due = _Due(self._reader.n_rows, self._first)
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing, ThreadPoolExecutor(1) as settling:
             coming = self._coming(reading, pieces)
             before = written = saved = settled = _NOTHING
@@ -177,8 +190,7 @@ class _Run:
                 before, written = written, writing.submit(self._write, output, outcome, written)
                 self._file["row"], self._file["mark"], self._file["mark_row"] = batch.piece.resume
                 self._kept.rows += len(batch.proba)
-                if self._job.resumable and due.now(self._file["row"]):
-                    saved.result()
+                if self._job.resumable and self._due.now(self._file["row"], saved):
                     saved = writing.submit(self._save, self._snapshot(), written)
                     if settled.done():  # bit by bit, so that little is left to wait for at the end
                         settled = settling.submit(self._sinks[0].settle)
@@ -203,11 +215,13 @@ class _Run:
 
     def _snapshot(self) -> Kept:
         """What there is after the last step, for a thread that saves it while the next steps are taken."""
-        kept = copy.deepcopy(self._kept)
-        assert kept.file is not None
-        if self._ids is not None:
-            kept.file["ids"] = self._ids.hashes[: kept.file["row"]]
-        return kept
+        with self._due.saving():
+            same = [self._file[name] for name in ("before", "found")]  # which may be large, and stay as they are
+            kept = copy.deepcopy(self._kept, {id(part): part for part in same})
+            assert kept.file is not None
+            if self._ids is not None:
+                kept.file["ids"] = self._ids.hashes[: kept.file["row"]]
+            return kept
 
     def _save(self, kept: Kept, written: Future[None]) -> None:
         """Runs in the thread that writes, just after the last piece that `kept` knows of was `written`."""
@@ -218,8 +232,25 @@ class _Run:
             kept.file[name] = sink.mark()
         for name in Counts._fields:  # which that thread adds up
             setattr(kept, name, getattr(self._kept, name))
-        kept.save(self._job.state)
+        with self._due.saving():
+            kept.save(self._job.state)
         self._saved = True
+
+    def _finish_undisturbed(self) -> None:
+        """Finish in a thread, which Ctrl-C does not reach: it must not come between the state and the output."""
+        ending = ThreadPoolExecutor(1)
+        ending.submit(int).result()  # a thread that Ctrl-C finds as it is started would not be waited for
+        try:
+            ending.submit(self._finish).result()
+        except KeyboardInterrupt:
+            while True:  # however often it comes
+                with contextlib.suppress(KeyboardInterrupt):
+                    ending.shutdown()
+                    break
+            if not self._ended:
+                raise
+        finally:
+            ending.shutdown(wait=False)
 
     def _finish(self) -> None:
         """The output first, then the state, then their places: a run that is killed between them can be finished."""
@@ -227,24 +258,19 @@ class _Run:
             # A state that says that the file is done must not be on the disk before the output is. Without one, the
             # worst that a power failure can do is that the command has to be run again.
             sink.finish(settled=self._job.state is not None)
-        self._kept.files += 1
-        self._file["finished"] = True
-        self._file.pop("ids", None)
-        self._file["out"] = self._file["rounds"] = {}
+        self._kept.finish()
         if self._job.state is not None:
             self._kept.save(self._job.state)
+            self._counted = True
         for part, target in self._parts:
             part.replace(target)
+        self._ended = True
 
     def _take_back(self) -> None:
         """The file cannot be used: as if it had never been begun."""
         self._remove()
         if self._saved and self._job.state is not None:
-            before = self._kept.before()
-            if before.files:
-                before.save(self._job.state)
-            else:
-                self._job.state.unlink(missing_ok=True)
+            put_back(self._job.state, self._found)
 
     def _remove(self) -> None:
         for part, _ in self._parts:
@@ -266,14 +292,28 @@ class _Later(NamedTuple):
 
 
 class _Due:
-    """When to save: after a small part of the file, or after some time."""
+    """When to save: after a small part of the file, or after some time; less often, where that takes long."""
 
     def __init__(self, n_rows: int | None, row: int) -> None:
-        self._rows = np.inf if n_rows is None else n_rows / PIECES
-        self._last, self._since = row, time.monotonic()
+        self._n_rows = np.inf if n_rows is None else max(n_rows, 1)
+        self._first = self._last = row
+        self._begun = self._since = time.monotonic()
+        self._spent = 0.0
 
-    def now(self, row: int) -> bool:
-        if row - self._last < self._rows and time.monotonic() - self._since < _SECONDS:
+    def now(self, row: int, last: Future[None]) -> bool:
+        """Whether to save after so many rows; waits until the `last` time is over."""
+        now = time.monotonic()
+        if row - self._last < self._n_rows / PIECES and now - self._since < _SECONDS:
             return False
-        self._last, self._since = row, time.monotonic()
+        last.result()
+        if self._spent > SPENT * (row - self._first) / self._n_rows + SHARE * (now - self._begun):
+            return False
+        self._last, self._since = row, now
         return True
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[None]:
+        """Saving is what is done meanwhile."""
+        begun = time.monotonic()
+        yield
+        self._spent += time.monotonic() - begun

@@ -93,7 +93,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
     """What the numbers say, in words."""
     files = f" of {found['files']} files" if found["files"] > 1 else ""
     said = []
-    if found.get("nothing_to_do"):
+    if found.get("earlier_file"):
+        said.append(
+            f"This file was taken in before, and others after it: nothing was done, and {found['out']} is as it was."
+        )
+    elif found.get("nothing_to_do"):
         said.append("This file was taken in before, and its output is there: nothing was done.")
     elif found.get("resumed_at_row"):
         said.append(f"Went on at row {found['resumed_at_row'] + 1:,}, where an earlier run had stopped.")
@@ -141,7 +145,7 @@ def _assumption(found: dict[str, Any]) -> str:
 
 
 def _places(found: dict[str, Any]) -> list[str]:
-    if not found.get("out") or found["out"] == "-":
+    if not found.get("out") or found["out"] == "-" or found["earlier_file"]:
         return []
     return [f"Written: {found['out']}" + (f", rounds: {found['rounds_file']}" if found["rounds_file"] else "")]
 
