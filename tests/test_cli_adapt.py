@@ -542,8 +542,8 @@ def test_a_pipe_on_the_disk_is_not_replaced(tmp_path):
     os.mkfifo("pipe.csv")
     for words, hint in (
         (["-o", "pipe.csv"], "write with -o -"),
-        (["-o", "o.csv", "--rounds-file", "pipe.csv"], "--rounds-file pipe.csv is a device or a pipe"),
-        (["-o", "o.csv", "--state", "pipe.csv"], "--state pipe.csv is a device or a pipe"),
+        (["-o", "o.csv", "--rounds-file", "pipe.csv"], "--rounds-file pipe.csv is a pipe or a device"),
+        (["-o", "o.csv", "--state", "pipe.csv"], "--state pipe.csv is a pipe or a device"),
     ):
         result = adapt("s.csv", *words)
         assert result.exit_code == 2
