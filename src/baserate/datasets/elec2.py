@@ -2,7 +2,7 @@
 
 import os
 
-from baserate.datasets._dataset import Dataset
+from baserate.datasets._dataset import Dataset, third_first
 from baserate.datasets._fetch import Recipe, obtain
 from baserate.datasets._multiflow import MULTIFLOW, table
 
@@ -23,18 +23,12 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
         Where ``elec.csv`` is. Default: it is fetched once, and kept.
     """
     arrays = obtain(RECIPE, folder)
-    X, y = arrays["X"], arrays["y"]
-    third = len(y) // 3
-    return Dataset(
-        X[:third],
-        y[:third],
-        X[third:],
-        y[third:],
+    return third_first(
+        **arrays,
         class_names=("down", "up"),
         provenance=(
             "Elec2 (Harries): time of day, prices, demands and transfer between two states, scaled; the first third as "
             "source, the rest as target. A label is the price against its mean of the last day, and the market was "
             "widened during the time, so p(x|y) moves, too."
         ),
-        in_time_order=True,
     )

