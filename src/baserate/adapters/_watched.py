@@ -1,7 +1,10 @@
 """What an adapter says about itself: how sure it is, whether it is label shift, and whether it holds back."""
 
+import numpy as np
+
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.protocols import FloatArray, Tracker
+from baserate.simplex import log_ratio
 from baserate.trust import Accuracy, Finding
 from baserate.trust.watch import Watch
 from baserate.validation import check_fitted
@@ -15,6 +18,7 @@ class Watched(ReweightingAdapter):
     """
 
     alpha: float | None
+    enabled: bool
     _gating: bool
     tracker_: Tracker
     _watch: Watch
@@ -89,6 +93,20 @@ class Watched(ReweightingAdapter):
     def _is_off(self) -> bool:
         """Whether the gate leaves the model alone, uncalibrated, too."""
         return self._gating and self._watch.gate_.off_
+
+    def _leaves_alone(self) -> bool:
+        """Whether predictions are the model's own."""
+        return not self.enabled or self._is_off()
+
+    def _gated(self, priors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Offsets for class mixes, as far as the gate lets them through, and the class mixes those lead to."""
+        offsets = log_ratio(priors, self.source_prior_)
+        weight = self._gate_weight()
+        if weight == 1.0:
+            return offsets, priors
+        offsets = weight * offsets if weight > 0.0 else np.zeros_like(offsets)
+        used = self.source_prior_ * np.exp(offsets)
+        return offsets, used / used.sum(axis=-1, keepdims=True)
 
     @property
     def fallback_active_(self) -> bool:

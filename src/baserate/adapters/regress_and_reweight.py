@@ -30,7 +30,7 @@ from baserate.protocols import (
     Step,
     Tracker,
 )
-from baserate.simplex import log_ratio, project, reweight
+from baserate.simplex import project, reweight
 from baserate.state import check_array
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, LikelihoodMixture
 from baserate.trust import HoldoutWarning, health
@@ -281,9 +281,6 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
         rows = self.check_rows(proba)
         return rows.copy() if self._leaves_alone() else self._foresee(self.calibrate(rows))[0]
 
-    def _leaves_alone(self) -> bool:
-        return not self.enabled or self._is_off()
-
     def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
         """Take in one round.
 
@@ -367,16 +364,6 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
     def _refresh_offsets(self) -> None:
         self._weight = self._gate_weight()
         self._offsets, self._used = self._gated(self._prior)
-
-    def _gated(self, priors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Offsets for class mixes, as far as the gate lets them through, and the class mixes those lead to."""
-        offsets = log_ratio(priors, self.source_prior_)
-        weight = self._gate_weight()
-        if weight == 1.0:
-            return offsets, priors
-        offsets = weight * offsets if weight > 0.0 else np.zeros_like(offsets)
-        used = self.source_prior_ * np.exp(offsets)
-        return offsets, used / used.sum(axis=-1, keepdims=True)
 
     def project(self, tracked: FloatArray) -> FloatArray:
         """Class mixes out of tracked vectors, one per row: the nearest within the bounds."""

@@ -9,7 +9,7 @@ WEIGHTS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
 """Parts of the correction that are tried; the first is none, the last all of it."""
 _MORE_ERRORS = 0.01  # that a larger part may make than a smaller one: errors are few, and chance moves them
 _LEAST = 1e-9  # probability of the true class: a single sample may not decide
-_ROUNDING = 1e-12
+_ROUNDING = 1e-6  # of losses: at a mix that is nearly the source all parts of the correction are alike
 
 
 @compiled
