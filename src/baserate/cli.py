@@ -3,6 +3,7 @@
 What is slow to import is imported inside the commands, so that ``baserate --help`` is not kept waiting.
 """
 
+import gc
 import json
 import shlex
 import sys
@@ -283,4 +284,5 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = getattr(error, "exit_code", USAGE)
     if status == INTERRUPTED:
         typer.echo("baserate: stopped.", err=True)
+    gc.freeze()  # else the interpreter looks for garbage among all that was imported before it lets go of everything
     sys.exit(status)

@@ -132,11 +132,14 @@ def place(proba: FloatArray, start: int, columns: FloatArray, labels: IntArray) 
     """
     n, k = proba.shape
     for i in range(n):
-        best = 0
-        for c in range(k):
-            columns[c, start + i] = proba[i, c]
-            if proba[i, c] > proba[i, best]:
-                best = c
+        best, most = 0, proba[i, 0]
+        columns[0, start + i] = most
+        for c in range(1, k):
+            value = proba[i, c]
+            columns[c, start + i] = value
+            # A choice, not a branch: which class it is cannot be foreseen, and a wrong guess costs more than the rest.
+            better = value > most
+            best, most = c if better else best, value if better else most
         labels[start + i] = best
 
 
