@@ -218,8 +218,8 @@ def calibrated(calibrator: Calibrator | None, offsets: FloatArray | None, proba:
     probabilities are shifted to the holdout's mix, calibrated there, and shifted back. Otherwise a calibrator that has
     biases would take the difference of the two for a fault of the model.
     """
-    if calibrator is None:
-        return proba
+    if calibrator is None or (isinstance(calibrator, AutoCalibrator) and calibrator.calibrator_ is None):
+        return proba  # honest as it is
     honest = check_proba(calibrator.transform(_shifted(proba, offsets)), proba.shape[1], "the calibrator's output")
     return _shifted(honest, None if offsets is None else -offsets)
 
