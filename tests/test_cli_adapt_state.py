@@ -134,7 +134,7 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
         frame(300_000, seed=3)[0], tmp_path / "s.parquet"
     )  # enough to be killed in the middle, on a busy machine, too
     words = [sys.executable, "-m", "baserate", "adapt", "s.parquet", "--holdout", "holdout.csv"]
-    words += ["--rounds", "100"]
+    words += ["--rounds", "50"]
     subprocess.run([*words, "-o", "whole.parquet"], check=True, capture_output=True)
     rng = np.random.default_rng(8)
     kills = 0
@@ -159,7 +159,8 @@ def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     write(frame(300_000)[0], tmp_path / "s.csv")
     there = {"holdout.csv", "s.csv"}
     words = [sys.executable, "-m", "baserate", "adapt", "s.csv", "-o", "o.csv", "--holdout", "holdout.csv"]
-    words += ["--rounds", "100", "--state", "kept"] if kept else ["--rounds", "100"]
+    # Small rounds take long: a busy machine must not be done with the file before the signal comes.
+    words += ["--rounds", "10", "--state", "kept"] if kept else ["--rounds", "10"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         # With a state, wait until something is in it.
         while not (Path("kept").exists() if kept else any(name.endswith(".part") for name in files())):
@@ -193,7 +194,7 @@ def running_in_the_midst(words):
 def test_a_state_is_used_by_one_run_at_a_time(tmp_path):
     for name, n in (("s", 300_000), ("t", 300)):
         write(frame(n)[0], tmp_path / f"{name}.csv")
-    options = ["--rounds", "100", "--state", "kept", "--holdout", "holdout.csv"]
+    options = ["--rounds", "10", "--state", "kept", "--holdout", "holdout.csv"]
     process = running_in_the_midst(["s.csv", "-o", "o.csv", *options])
     try:
         there = {name: Path(name).read_bytes() for name in files()}
