@@ -152,6 +152,11 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
     assert Path("o.rounds.csv").read_bytes() == Path("whole.rounds.csv").read_bytes()
 
 
+def _hears():
+    """Where tests run in the background, SIGINT is ignored, and would be by what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGHUP, True)]
 )
@@ -161,7 +166,7 @@ def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
     words = [sys.executable, "-m", "baserate", "adapt", "s.csv", "-o", "o.csv", "--holdout", "holdout.csv"]
     # Small rounds take long: a busy machine must not be done with the file before the signal comes.
     words += ["--rounds", "10", "--state", "kept"] if kept else ["--rounds", "10"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=_hears) as process:
         # With a state, wait until something is in it.
         while not (Path("kept").exists() if kept else any(name.endswith(".part") for name in files())):
             assert process.poll() is None
