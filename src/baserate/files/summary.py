@@ -45,7 +45,7 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "evidence": adapter.assumption_evidence_,
         "alarm": adapter.assumption_alarm_,
         "findings": [with_names(str(finding), names) for finding in adapter.assumption_findings_[:_MOST_FINDINGS]],
-        "untested": getattr(adapter, "assumption_untested_", ""),
+        "untested": adapter.assumption_untested_,
         "fallback": adapter.fallback_active_,
         "fallback_reason": adapter.fallback_reason_,
         "fallback_since": adapter.fallback_since_,
