@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from streams import CLASSES, frame, holdout, read, write
 from typer.testing import CliRunner
 
 import baserate
 from baserate.cli import app, main
 from baserate.files import sinks
+
+from .files.streams import CLASSES, frame, holdout, read, write
 
 FORMATS = ["csv", "tsv", "parquet", "jsonl"]
 P = [f"p_{name}" for name in CLASSES]

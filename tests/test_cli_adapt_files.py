@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from killing import Killed, Killer, adapt, done, files, killed_in_the_midst
-from streams import frame, holdout, write
 
 from baserate import state
 from baserate.files import run as running
+
+from .files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
+from .files.streams import frame, holdout, write
 
 N = 9000
 OPTIONS = ["--rounds", "50", "--state", "kept"]

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from streams import frame, holdout, write
 from typer.testing import CliRunner
 
 from baserate.cli import app
+
+from .files.streams import frame, holdout, write
 
 FORMATS = ["csv", "parquet", "jsonl"]
 N, BAD = 120, 77  # the bad row, counted from 1

@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from polars.testing import assert_frame_equal
-from streams import CLASSES, frame, holdout, read, write
 from typer.testing import CliRunner
 
 import baserate
@@ -21,6 +19,9 @@ from baserate import state
 from baserate.cli import app
 from baserate.files import lock, sinks
 from baserate.files import run as running
+
+from .files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
+from .files.streams import CLASSES, frame, holdout, read, write
 
 P = [f"p_{name}" for name in CLASSES]
 N = 9000

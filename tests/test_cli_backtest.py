@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from streams import CLASSES, frame, holdout, model_outputs, write
 from typer.testing import CliRunner
 
 from baserate.backtesting import backtest as replay
@@ -15,6 +14,8 @@ from baserate.cli import app, main
 from baserate.files.log import LogJob, read_log
 from baserate.files.rounds import parse_rounds
 from baserate.files.source import named
+
+from .files.streams import CLASSES, frame, holdout, model_outputs, write
 
 P = [f"p_{name}" for name in CLASSES]
 

@@ -7,7 +7,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import exported
 import numpy as np
 import pytest
 
@@ -16,6 +15,8 @@ from baserate.checks import checks_for, role_of
 from baserate.checks._roles import look, move, prepare
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
+
+from . import exported
 
 CASES = [
     pytest.param(example, check, id=f"{name}-{check.__name__}")

@@ -2,7 +2,6 @@
 
 import inspect
 
-import exported
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -27,6 +26,8 @@ from baserate.trackers import (
     OnlineGradientDescent,
 )
 from baserate.validation import SUM_TOLERANCE, first_bad_row
+
+from . import exported
 
 
 def _read_only(array):

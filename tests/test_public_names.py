@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import exported
 import pytest
 
 import baserate
+
+from . import exported
 
 FROZEN = {
     "baserate": {"Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "evaluate", "load", "save"},

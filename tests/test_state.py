@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from baserate import Bank, load, save
 from baserate.adapters import RegressAndReweight
+from baserate.adapters._waiting import Waiting
 from baserate.state import SCHEMA, Component, dumps, fingerprint, loads
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
 
@@ -140,11 +141,11 @@ def _archive(**members):
 
 
 def _state_file(**changes):
-    return _archive(manifest_json=json.dumps({"format": "baserate", "schema": 1, "version": "9.0", **changes}))
+    return _archive(manifest_json=json.dumps({"format": "baserate", "schema": SCHEMA, "version": "9.0", **changes}))
 
 
 def _object(name, **params):
-    return {"$class": name, "params": params, "state": {}}
+    return {"$class": name, "layout": 1, "params": params, "state": {}}
 
 
 @pytest.mark.parametrize(
@@ -157,12 +158,16 @@ def _object(name, **params):
         (_archive(manifest_json="not json"), "damaged"),
         (_archive(manifest_json="[1]"), "another format"),
         (_state_file(format="other"), "another format"),
-        (_state_file(schema=SCHEMA + 1), "schema 2, written by baserate 9.0.*Upgrade"),
+        (_state_file(schema=SCHEMA + 1), f"schema {SCHEMA + 1}, written by baserate 9.0.*Upgrade"),
+        (_state_file(schema=1), "before the first release.*fit anew"),
         (_state_file(schema="x"), "schema"),
         (_state_file(), "damaged"),
         (_state_file(object=_object("os.system")), "not known here"),
-        (_state_file(object=_object("baserate.nowhere.Thing")), "not known here"),
-        (_state_file(object=_object("baserate.trackers.FLHFTL", nope=1)), "damaged"),
+        (_state_file(object=_object("baserate.trackers.FLHFTL")), "not known here"),
+        (_state_file(object=_object(["flhftl"])), "damaged"),
+        (_state_file(object={**_object("flhftl"), "layout": 2}), "layout 2, written by baserate 9.0.*up to 1.*Upgrade"),
+        (_state_file(object={**_object("flhftl"), "layout": None}), "layout None"),
+        (_state_file(object=_object("flhftl", nope=1)), "damaged"),
         (_state_file(object={"$array": 7, "scalar": False}), "damaged"),
         (_state_file(object={"$generator": {"bit_generator": "os"}}), "unknown kind"),
     ],
@@ -180,7 +185,8 @@ def test_arrays_of_objects_are_never_unpickled():
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr(
-            "manifest.json", json.dumps({"format": "baserate", "schema": 1, "object": {"$array": 0, "scalar": False}})
+            "manifest.json",
+            json.dumps({"format": "baserate", "schema": SCHEMA, "object": {"$array": 0, "scalar": False}}),
         )
         archive.writestr("0.npy", buffer.getvalue())
     with pytest.raises(ValueError, match=r"[Oo]bject arrays|damaged"):
@@ -376,13 +382,93 @@ def test_nothing_but_classes_of_public_modules_is_touched(name, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_what_a_package_does_not_export_loads_in_a_fresh_process(tmp_path):
-    from baserate.paper.published import Lagged
-
-    save(Lagged(FLHFTL(3)), tmp_path / "file")
+def test_a_file_loads_before_anything_else_was_imported(tmp_path):
+    save(Waiting(5), tmp_path / "file")
     script = "import sys, baserate; print(type(baserate.load(sys.argv[1])).__name__)"
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "file"], capture_output=True, text=True, check=True)
-    assert done.stdout == "Lagged\n"
+    assert done.stdout == "Waiting\n"
+
+
+def test_a_file_names_classes_and_no_place_in_the_code(file):
+    """So that a module can move."""
+    bank = Bank(RegressAndReweight().fit(0.7 * np.eye(2) + 0.15, [0, 1]))
+    for data in (file.read_bytes(), dumps(bank)):
+        assert b'"$class": "' in data
+        assert b"baserate." not in data
+
+
+def test_a_class_that_moved_is_found_by_its_name():
+    class Here(Component, saved_as="test_moving"):
+        """Knows a number."""
+
+        def __init__(self, number=0):
+            self.number = number
+
+    data = dumps(Here(5))
+    Here.__module__ = "some.other.place"
+    assert loads(data).number == 5
+    assert dumps(Here(5)) == data
+
+
+def test_a_name_belongs_to_one_class():
+    with pytest.raises(TypeError, match=r"under which baserate\.trackers\.flhftl\.FLHFTL is saved"):
+
+        class Impostor(Component, saved_as="flhftl"):
+            pass
+
+    assert type(loads(dumps(FLHFTL(3)))) is FLHFTL
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "Box", "a b", "ü", "1a"])
+def test_a_name_is_plain(name):
+    with pytest.raises(TypeError, match="expected lower-case letters"):
+
+        class Unnameable(Component, saved_as=name):
+            pass
+
+
+def test_a_name_is_not_inherited():
+    class Child(FollowTheHistory):
+        pass
+
+    assert type(loads(dumps(FollowTheHistory(2)))) is FollowTheHistory
+    assert type(loads(dumps(Child(2)))) is Child
+
+
+class Grown(Component, saved_as="test_grown", layout=3):
+    """Kept a width in layout 1, width and height in layout 2, an area since."""
+
+    def __init__(self, unit="m"):
+        self.unit = unit
+        self.area = 0.0
+
+    @classmethod
+    def upgrade(cls, layout, params, state):
+        height = state.get("height", 1.0)
+        return {"unit": params.get("unit", "m")}, {"area": state["width"] * height}
+
+
+class Outgrown(Component, saved_as="test_outgrown", layout=2):
+    """Reads its present layout only."""
+
+
+def _of_layout(layout, name="test_grown", params=None, **state):
+    node = {"$class": name, "layout": layout, "params": params or {}, "state": state}
+    return _state_file(object=node)
+
+
+def test_older_layouts_are_upgraded():
+    assert loads(_of_layout(1, width=5.0)).area == 5.0
+    assert loads(_of_layout(2, width=5.0, height=2.0, params={"unit": "ft"})).area == 10.0
+    assert loads(_of_layout(3, area=7.0)).area == 7.0
+    assert '"layout": 3' in zipfile.ZipFile(io.BytesIO(dumps(Grown()))).read("manifest.json").decode()
+
+
+def test_older_layouts_that_cannot_be_upgraded_say_so():
+    with pytest.raises(ValueError, match="a test_outgrown of layout 1, which this version does not read any more"):
+        loads(_of_layout(1, "test_outgrown"))
+    with pytest.raises(ValueError, match=r"layout 4, written by baserate 9.0; this version reads up to 3\. Upgrade"):
+        loads(_of_layout(4, area=1.0))
 
 
 def test_states_are_not_shared():

@@ -68,7 +68,7 @@ def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray,
     return first[:n_keys].copy(), order, starts
 
 
-class Bank(Component):
+class Bank(Component, saved_as="bank"):
     """One fitted `RegressAndReweight`, many independent streams: one per shop, hospital or customer.
 
     All keys share the model's holdout; each has a class mix of its own. A call of `step` is one round for every key it

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from honest import distort, draw
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -15,6 +14,8 @@ from baserate.shifts import Bernoulli, sample_stream
 from baserate.simplex import log_ratio, reweight
 from baserate.state import dumps, loads
 from baserate.trackers import FollowTheHistory, LastSighting
+
+from ..calibrators.honest import distort, draw
 
 
 def shifted(p, y, mix, n, rng):

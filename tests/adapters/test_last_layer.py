@@ -1,6 +1,5 @@
 """UOGD, ATLAS and RetrainLastLayer: gradients by finite differences, rounds against plain transcriptions."""
 
-import naive_layers as naive
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -12,6 +11,8 @@ from baserate.adapters._last_layer import risk_and_gradient
 from baserate.marginals import BBSE, MLLS
 from baserate.models import LastLayer
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
+
+from . import naive_layers as naive
 
 RNG = np.random.default_rng(5)
 K, D = 3, 4

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from naive_layers import reweighting_loss, simplex_projection
 
 from baserate.adapters import ROGD
 from baserate.adapters.rogd import class_gradients, class_slopes
 from baserate.marginals import BBSE, MLLS
+
+from .naive_layers import reweighting_loss, simplex_projection
 
 RNG = np.random.default_rng(3)
 Y = np.concatenate([np.arange(4), RNG.choice(4, p=[0.4, 0.3, 0.2, 0.1], size=60)])

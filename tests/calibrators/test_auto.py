@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from honest import distort, draw, nats
 from threadpoolctl import threadpool_limits
 
 from baserate.calibrators import BCTS, AutoCalibrator, TemperatureScaling, VectorScaling
 from baserate.calibrators import auto as module
+
+from .honest import distort, draw, nats
 
 MAPS = {"temperature": TemperatureScaling, "bcts": BCTS, "vector": VectorScaling}
 MODELS = {"over-confident": (0.4, 0.0), "under-confident": (2.5, 0.0), "biased": (1.0, 1.0), "calibrated": (1.0, 0.0)}

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from honest import class_error, distort, draw, ece, nats, softmax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -16,6 +15,8 @@ from baserate.calibrators import _fitting as fitting
 from baserate.calibrators._base import floor_of
 from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.state import dumps, loads
+
+from .honest import class_error, distort, draw, ece, nats, softmax
 
 MAPS = [TemperatureScaling, BCTS, VectorScaling]
 SHAPES = {"temperature": (True, False), "bcts": (True, True), "vector": (False, True)}

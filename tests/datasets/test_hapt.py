@@ -3,10 +3,11 @@
 import gzip
 
 import numpy as np
-import old_pickles as pickles
 import pytest
 
 from baserate.datasets import hapt
+
+from . import old_pickles as pickles
 
 CHANNELS = ("acc-x", "acc-y", "acc-z", "gyro-x", "gyro-y", "gyro-z")
 

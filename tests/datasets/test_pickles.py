@@ -5,10 +5,11 @@ import os
 import pickle
 
 import numpy as np
-import old_pickles as pickles
 import pytest
 
 from baserate.datasets._pickles import Record, array, columns, read_records
+
+from . import old_pickles as pickles
 
 
 def test_a_table_comes_out_as_it_went_in():

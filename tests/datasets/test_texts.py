@@ -9,12 +9,13 @@ import zlib
 from functools import partial
 
 import numpy as np
-import old_pickles as pickles
 import pytest
 from sklearn.datasets import load_files
 
 from baserate.datasets import newsgroups, reuters, spam_assassin
 from baserate.datasets._dates import seconds
+
+from . import old_pickles as pickles
 
 TOPICS = [f"topic{i:02}" for i in range(11)]
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from streams import frame, holdout, write
 from typer.testing import CliRunner
 
 from baserate.cli import app
 from baserate.files.json_types import is_of, joined_type
+
+from .streams import frame, holdout, write
 
 N = 200
 

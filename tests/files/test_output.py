@@ -8,10 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from streams import frame, holdout, write
 from typer.testing import CliRunner
 
 from baserate.cli import app
+
+from .streams import frame, holdout, write
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import sklearn
-from mail import mail, shifted
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
@@ -23,6 +22,8 @@ from baserate.marginals import BBSE
 from baserate.shifts import Monotone, sample_stream
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
+
+from .mail import mail, shifted
 
 # How large a holdout should be is not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning")

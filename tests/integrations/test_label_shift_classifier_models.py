@@ -6,7 +6,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost
-from mail import mail, shifted
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -22,6 +21,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from baserate import LabelShiftClassifier, RegressAndReweight
+
+from .mail import mail, shifted
 
 pytestmark = pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning")
 

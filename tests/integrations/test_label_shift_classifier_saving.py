@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from mail import mail, shifted
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -16,6 +15,8 @@ from sklearn.model_selection import KFold
 from baserate import LabelShiftClassifier, load, save
 from baserate.models import LinearSGD
 from baserate.state import dumps, loads
+
+from .mail import mail, shifted
 
 pytestmark = pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning")
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from stub_models import Fixed, Hopeless, Interrupted, Knowing, Mute, Scripted, Tired, rounds
 
 from baserate import evaluate
 from baserate.learners import ContinualTraining, ContinualTrainingResampled
@@ -17,6 +16,8 @@ from baserate.models import mlp
 from baserate.shifts import Bernoulli, sample_stream
 from baserate.state import dumps, loads
 from baserate.trackers import FollowTheHistory
+
+from .stub_models import Fixed, Hopeless, Interrupted, Knowing, Mute, Scripted, Tired, rounds
 
 K = 3
 BOTH = [ContinualTraining, ContinualTrainingResampled]

@@ -6,7 +6,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from stub_models import Fixed, rounds
 
 from baserate.checks import checks_for
 from baserate.learners import TrainByWeights
@@ -14,6 +13,8 @@ from baserate.learners.lazy_train_by_weights import LazyTrainByWeights
 from baserate.simplex import project
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting, LowSwitching
+
+from .stub_models import Fixed, rounds
 
 K = 3
 FITS = []

@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from stub_models import rounds
 
 from baserate.learners import ContinualTraining, ContinualTrainingResampled, LazyTrainByWeights, TrainByWeights
 from baserate.learners._pool import Pool, most_of_each
 from baserate.state import dumps, loads
 from baserate.trackers import Arrows, FollowTheHistory
+
+from .stub_models import rounds
 
 K = 3
 NET = SGDClassifier(loss="log_loss", random_state=0)

@@ -12,11 +12,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from stub_models import Fixed, rounds
 
 from baserate.learners import TrainByWeights
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
+
+from .stub_models import Fixed, rounds
 
 K = 3
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_em import gradient, mean_log_likelihood, plain_em
 from quapy.method.aggregative import EMQ
 from scipy.optimize import minimize_scalar
 
 from baserate import RegressAndReweight
 from baserate.marginals import MLLS
 from baserate.trackers import LastSighting
+
+from .plain_em import gradient, mean_log_likelihood, plain_em
 
 
 def _batch(rng, n, k, peak=1.0):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from asking import SEEDS, findings, holds, result, said
 
 from baserate.paper import printed
 from baserate.paper.claims import same_gap, same_order, spread, standard_error
@@ -12,6 +11,8 @@ from baserate.paper.printed import Printed
 from baserate.paper.runs.cells import Cell
 from baserate.paper.runs.methods import PAPER
 from baserate.paper.runs.problems import MNIST
+
+from .asking import SEEDS, findings, holds, result, said
 
 
 def number(mean_text, std_text):

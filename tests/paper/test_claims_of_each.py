@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
-from asking import SEEDS, claims, findings, holds, result, said
 
 from baserate.paper.runs import base_models
 from baserate.paper.runs.problems import CIFAR10
+
+from .asking import SEEDS, claims, findings, holds, result, said
 
 
 def forest(changed=None, mse=None):

@@ -2,10 +2,8 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
-from test_flhftl import play, sequence
 
 from baserate.adapters import RegressAndReweight
 from baserate.checks._roles import PROBA, Y
@@ -14,6 +12,9 @@ from baserate.state import dumps, loads
 from baserate.trackers import Aligator, Arrows, OnlineGradientDescent
 from baserate.trackers import aligator as aligator_module
 from baserate.trackers import arrows as arrows_module
+
+from . import naive
+from .test_flhftl import play, sequence
 
 KINDS = ["noise", "constant", "ties", "step", "wild"]
 

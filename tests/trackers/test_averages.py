@@ -1,11 +1,12 @@
 """The averaging trackers against plain transcriptions."""
 
-import naive
 import numpy as np
 import pytest
-from test_flhftl import play
 
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory, LastSighting
+
+from . import naive
+from .test_flhftl import play
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 100])

@@ -2,7 +2,6 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,8 @@ from baserate.adapters import RegressAndReweight
 from baserate.marginals import BBSE
 from baserate.state import dumps
 from baserate.trackers import FLHFTL, flhftl
+
+from . import naive
 
 TRANSCRIPTION = {"start": naive.flhftl_start, "window": naive.flhftl_window}
 

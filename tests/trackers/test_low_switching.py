@@ -2,7 +2,6 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
 from scipy.stats import f as fisher
@@ -19,6 +18,8 @@ from baserate.trackers import (
     LowSwitching,
     _stationary,
 )
+
+from . import naive
 
 
 def frequencies(q, n, rounds, rng):

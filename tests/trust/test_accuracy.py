@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from trust.simulated import holdout, labels, outputs
 
 from baserate.state import dumps, loads
 from baserate.trust import AccuracyEstimate
 from baserate.trust._kept_holdout import KeptHoldout
+
+from .simulated import holdout, labels, outputs
 
 MIX = np.array([0.7, 0.2, 0.1])
 

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.special import betainc
-from trust.simulated import holdout, labels, outputs
 
 from baserate.protocols import Evidence
 from baserate.state import dumps, loads
@@ -15,6 +14,8 @@ from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._experts import BIRTH, MEMORIES, Experts, experts_of
 from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
+
+from .simulated import holdout, labels, outputs
 
 EVEN = np.full(3, 1 / 3)
 MIX = np.array([0.6, 0.3, 0.1])

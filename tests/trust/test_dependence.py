@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from trust.simulated import labels, outputs
 
 import baserate
 from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
 from baserate.state import dumps
 from baserate.trust import SerialDependence
+
+from .simulated import labels, outputs
 
 
 def binary(odds):

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from trust.simulated import holdout, labels, outputs
 
 import baserate
 from baserate.state import dumps
 from baserate.trust import Gate
 from baserate.trust._bets import STAKES, bet
 from baserate.trust._rehearsal import WEIGHTS, rehearse
+
+from .simulated import holdout, labels, outputs
 
 EVEN = np.full(3, 1 / 3)
 FAR = np.array([0.8, 0.1, 0.1])

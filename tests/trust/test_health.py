@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from trust.simulated import holdout, labels, outputs
 
 from baserate.trust import health, merge_classes
+
+from .simulated import holdout, labels, outputs
 
 
 def kinds(*args, **kwargs):

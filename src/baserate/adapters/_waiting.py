@@ -10,7 +10,7 @@ from baserate.state import Component
 from baserate.validation import check_integer, check_keys
 
 
-class Waiting(Component):
+class Waiting(Component, saved_as="waiting"):
     """Samples by id, each with what its round knew.
 
     Parameters

@@ -14,7 +14,7 @@ from baserate.state import check_array
 from baserate.validation import check_fitted, check_real
 
 
-class ATLAS(UOGD):
+class ATLAS(UOGD, saved_as="atlas"):
     """Moves copies of a model's last layer at step sizes that double, and plays their weighted mean.
 
     The best step size depends on how much the mix will drift, which nobody knows. The copies are weighted by

@@ -8,7 +8,7 @@ from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.protocols import Calibrator, FloatArray, IntArray
 
 
-class Base(ReweightingAdapter):
+class Base(ReweightingAdapter, saved_as="base"):
     """The model's own probabilities, for comparison.
 
     Parameters

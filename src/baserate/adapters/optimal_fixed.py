@@ -17,7 +17,7 @@ _SWEEPS = 20
 _EDGE = 50.0  # how far beyond the outermost threshold an unbounded offset is put
 
 
-class OptimalFixed(ReweightingAdapter):
+class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
     """Re-weights every round to one and the same prior: the one that makes the fewest mistakes on the whole stream.
 
     Nobody can play it, because it is chosen with the labels; it is what a method that does not follow the drift is

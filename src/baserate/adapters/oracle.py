@@ -12,7 +12,7 @@ from baserate.state import check_array
 from baserate.validation import check_path
 
 
-class Oracle(ReweightingAdapter):
+class Oracle(ReweightingAdapter, saved_as="oracle"):
     """Re-weights with a path of class mixes that it is given, one row per round.
 
     Parameters

@@ -39,7 +39,7 @@ from baserate.trust.watch import Watch
 from baserate.validation import check_fitted, check_has_methods, check_limits, check_option, check_proba, warn_user
 
 
-class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter):
+class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter, saved_as="regress_and_reweight"):
     """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
 
     A tracker follows the class mix over unlabelled batches, and predictions are multiplied by the tracked mix over the

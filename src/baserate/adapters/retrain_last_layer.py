@@ -13,7 +13,7 @@ from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_real
 
 
-class RetrainLastLayer(LastLayerAdapter):
+class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     """Trains the last layer anew in every round, on the holdout re-weighted to the tracked class mix.
 
     `RegressAndReweight` corrects the model's probabilities; this trains for the mix that they will be used on, and the

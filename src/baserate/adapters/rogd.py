@@ -19,7 +19,7 @@ _CHANGE = 0.01
 _RULED_OUT = 1e-100
 
 
-class ROGD(ReweightingAdapter):
+class ROGD(ReweightingAdapter, saved_as="rogd"):
     """Moves the prior that predictions are re-weighted to down the gradient of the error it would make.
 
     With p the prior and C(p) the confusion matrix of the re-weighted classifier on the holdout, the loss of a round is

@@ -14,7 +14,7 @@ from baserate.state import check_array
 from baserate.validation import check_integer, check_real
 
 
-class UOGD(LastLayerAdapter):
+class UOGD(LastLayerAdapter, saved_as="uogd"):
     """Moves a model's last layer down the gradient of its estimated risk under the class mix of the round.
 
     The risk is re-weighted from the holdout by class, so that no labels of the stream are needed. With the default step

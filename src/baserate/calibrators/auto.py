@@ -26,7 +26,7 @@ _FEWEST = 10
 _NUMBERS = 2_000_000
 
 
-class AutoCalibrator(Component):
+class AutoCalibrator(Component, saved_as="auto_calibrator"):
     """The identity, a temperature, `BCTS` or `VectorScaling`: the simplest that the holdout does not speak against.
 
     Each is scored by the log-likelihood of samples it was not fitted on (cross-validation, five stratified folds drawn

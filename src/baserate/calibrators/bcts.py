@@ -4,7 +4,7 @@ from baserate.calibrators._base import SoftmaxMap
 from baserate.calibrators._fitting import Fit
 
 
-class BCTS(SoftmaxMap):
+class BCTS(SoftmaxMap, saved_as="bcts"):
     """One temperature, and a bias per class: ``softmax(log p / temperature_ + biases_)``.
 
     Estimators of the class mix that trust the model's probabilities ask for the biases: a temperature alone cannot

@@ -3,7 +3,7 @@
 from baserate.calibrators._base import SoftmaxMap
 
 
-class TemperatureScaling(SoftmaxMap):
+class TemperatureScaling(SoftmaxMap, saved_as="temperature_scaling"):
     """Soften or sharpen all probabilities by one temperature: ``softmax(log p / temperature_)``.
 
     The inverse temperature beta maximises the holdout's log-likelihood minus ``beta - log(beta)``. That prior weighs

@@ -4,7 +4,7 @@ from baserate.calibrators._base import SoftmaxMap
 from baserate.calibrators._fitting import Fit
 
 
-class VectorScaling(SoftmaxMap):
+class VectorScaling(SoftmaxMap, saved_as="vector_scaling"):
     """A scale and a bias per class: ``softmax(scales_ * log p + biases_)``.
 
     Biases are shrunk as in `BCTS`. Scales are shrunk towards their mean, the common inverse temperature, by a Gaussian

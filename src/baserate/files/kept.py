@@ -15,7 +15,7 @@ from baserate.state import Component, dumps, loads, write_atomically
 _BYTES = 16
 
 
-class Kept(Component):
+class Kept(Component, saved_as="adapt_state"):
     """The state of a stream that comes in files.
 
     Attributes

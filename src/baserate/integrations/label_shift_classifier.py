@@ -49,6 +49,7 @@ class LabelShiftClassifier(
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     Component,
+    saved_as="label_shift_classifier",
 ):
     """A classifier that follows the class mix of its stream, by `RegressAndReweight` around any model.
 

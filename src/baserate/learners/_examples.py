@@ -10,7 +10,7 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 
 
-class ClassMeans(Component):
+class ClassMeans(Component, saved_as="class_means"):
     """Gaussian classes of unit variance around their weighted means, by `fit` or by `partial_fit`."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

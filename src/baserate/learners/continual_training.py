@@ -11,7 +11,7 @@ from baserate.learners._examples import ClassMeans
 from baserate.protocols import FloatArray
 
 
-class ContinualTraining(BaseLearner):
+class ContinualTraining(BaseLearner, saved_as="continual_training"):
     """Trains one model on, over all samples so far, after every round; knows nothing of class mixes.
 
     One sample of five is kept for validation; mini-batches drawn from the others are trained on, epoch by epoch, until

@@ -13,7 +13,7 @@ from baserate.simplex import log_ratio, reweight
 from baserate.trackers import FollowTheHistory
 
 
-class ContinualTrainingResampled(TrackingLearner):
+class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_resampled"):
     """Trains one model on, on batches in which every class is as likely, and re-weights what it says.
 
     `TrainByWeights` without a training from scratch in every round: the model is trained for a uniform class mix, which

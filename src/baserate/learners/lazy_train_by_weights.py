@@ -21,7 +21,7 @@ _GROWTH = 0.1
 """The least share by which the samples must have grown for a model that is re-weighted anyway to be trained again."""
 
 
-class LazyTrainByWeights(TrainByWeights):
+class LazyTrainByWeights(TrainByWeights, saved_as="lazy_train_by_weights"):
     """Trains a fresh model only when its tracker switches, and re-weights what it says in the rounds between.
 
     `TrainByWeights` at a small part of its cost: its tracker is a `LowSwitching`, which changes its mind O(log T) times

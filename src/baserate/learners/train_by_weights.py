@@ -21,7 +21,7 @@ from baserate.trackers import FollowTheHistory
 from baserate.validation import check_option, check_real
 
 
-class TrainByWeights(TrackingLearner):
+class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
     """Trains a fresh model for every round, on all samples so far, weighted to the class mix that is expected.
 
     A sample of class y weighs what is expected of y now over what was expected of y in the sample's own round. Under

@@ -45,7 +45,7 @@ def _sightings(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard:
     return out
 
 
-class BBSE(BatchEstimator):
+class BBSE(BatchEstimator, saved_as="bbse"):
     """Solve ``C q = mean output`` for the class mix q, with C the holdout's confusion matrix.
 
     Without clipping the estimate is unbiased for a known C, and its variance is at most ``1 / sigma_min_**2`` for a

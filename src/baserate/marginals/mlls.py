@@ -186,7 +186,7 @@ def _scale_to_one(v: FloatArray) -> None:
         v[c] /= total
 
 
-class MLLS(BatchEstimator):
+class MLLS(BatchEstimator, saved_as="mlls"):
     """The class mix under which an unlabelled batch is most likely: no confusion matrix, no labels.
 
     Maximises ``sum_i log sum_c q[c] f(c | x_i) / p[c]`` over the simplex. The problem is concave; EM climbs to its

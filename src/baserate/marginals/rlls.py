@@ -169,7 +169,7 @@ def _norm(v: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
-class RLLS(BatchEstimator):
+class RLLS(BatchEstimator, saved_as="rlls"):
     """Regress the batch's mean output on the holdout's confusion matrix, with a penalty on the shift.
 
     The weights ``w = q / p`` are one plus the minimiser of ``|C theta - b| + rho |theta|`` over ``theta >= -1``, with

@@ -12,7 +12,7 @@ from baserate.state import Component
 from baserate.validation import check_integer, check_real, check_rng
 
 
-class LinearSGD(Component):
+class LinearSGD(Component, saved_as="lab_linear_sgd"):
     """A linear classifier without intercept, trained for a fixed number of epochs as the paper's runs were.
 
     A full fit would give another base error: the published figures are those of a single epoch.

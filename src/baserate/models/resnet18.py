@@ -22,7 +22,7 @@ _SCHEDULES = ("one-cycle", "cosine", "constant")
 _AT_ONCE = 500  # images through the network in one go
 
 
-class ResNet18(Component):
+class ResNet18(Component, saved_as="lab_resnet18"):
     """A residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
 
     Needs torch: ``pip install 'baserate[deep]'``. It runs on the processor, in float32. Labels are not smoothed: its

@@ -18,7 +18,7 @@ from baserate.state import Component
 from baserate.validation import check_integer, check_real
 
 
-class TransformerHead(Component):
+class TransformerHead(Component, saved_as="lab_transformer_head"):
     """Texts are turned into vectors by a transformer that is not trained here; a softmax regression is fitted on them.
 
     Needs torch and transformers: ``pip install 'baserate[deep]'``. A text's vector is the mean of the last layer over

@@ -14,7 +14,7 @@ from baserate.simplex import project
 from baserate.state import Component
 
 
-class Lagged(Component):
+class Lagged(Component, saved_as="lab_lagged"):
     """A tracker that hears of each sighting one round late, as FLH-FTL did in the published runs."""
 
     def __init__(self, tracker: Tracker) -> None:
@@ -37,7 +37,7 @@ class Lagged(Component):
         self._waiting = None
 
 
-class PublishedROGD(ROGD):
+class PublishedROGD(ROGD, saved_as="lab_published_rogd"):
     """ROGD as run.
 
     Its gradient is of the joint confusion matrix; a class that the prior rules out has no say in it, and so hardly
@@ -94,11 +94,11 @@ class _OnTheSphere:
         return moved
 
 
-class PublishedUOGD(_OnTheSphere, UOGD):
+class PublishedUOGD(_OnTheSphere, UOGD, saved_as="lab_published_uogd"):
     """UOGD as run."""
 
 
-class PublishedATLAS(_OnTheSphere, ATLAS):
+class PublishedATLAS(_OnTheSphere, ATLAS, saved_as="lab_published_atlas"):
     """ATLAS as run, but for its look at the batch that it is about to predict."""
 
 

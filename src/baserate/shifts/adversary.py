@@ -7,7 +7,7 @@ from baserate.shifts._base import BaseShift
 from baserate.validation import check_real
 
 
-class Adversary(BaseShift):
+class Adversary(BaseShift, saved_as="adversary"):
     """Tosses a coin at the start of each block, and moves two classes by just too little to be seen in time.
 
     Blocks have ``(T / V)^(2/3)`` rounds (rounded up); in each, the share of class 1 among classes 0 and 1 is 1/2 +

@@ -8,7 +8,7 @@ from baserate.shifts._base import MixtureShift
 from baserate.validation import check_real
 
 
-class Bernoulli(MixtureShift):
+class Bernoulli(MixtureShift, saved_as="bernoulli"):
     """Switches between two class mixes at random, starting with the first.
 
     Parameters

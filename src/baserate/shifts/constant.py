@@ -7,7 +7,7 @@ from baserate.protocols import FloatArray
 from baserate.shifts._base import BaseShift, mix_or_uniform
 
 
-class Constant(BaseShift):
+class Constant(BaseShift, saved_as="constant"):
     """The same class mix in every round.
 
     Parameters

@@ -7,7 +7,7 @@ from baserate.protocols import FloatArray
 from baserate.shifts._base import MixtureShift
 
 
-class Monotone(MixtureShift):
+class Monotone(MixtureShift, saved_as="monotone"):
     """Moves steadily from one class mix to another: alpha_t = t / T, t = 0..T-1.
 
     Parameters

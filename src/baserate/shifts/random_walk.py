@@ -9,7 +9,7 @@ from baserate.simplex import project
 from baserate.validation import check_real
 
 
-class RandomWalk(BaseShift):
+class RandomWalk(BaseShift, saved_as="random_walk"):
     """A Gaussian random walk, projected back onto the simplex after every step.
 
     Parameters

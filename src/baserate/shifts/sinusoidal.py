@@ -6,7 +6,7 @@ from baserate.protocols import FloatArray
 from baserate.shifts._base import PeriodicShift
 
 
-class Sinusoidal(PeriodicShift):
+class Sinusoidal(PeriodicShift, saved_as="sinusoidal"):
     """Swings to the second class mix and back in half sine waves: alpha_t = sin(pi (t mod L) / L).
 
     Parameters

@@ -6,7 +6,7 @@ from baserate.protocols import FloatArray
 from baserate.shifts._base import PeriodicShift
 
 
-class Square(PeriodicShift):
+class Square(PeriodicShift, saved_as="square"):
     """Switches between two class mixes every `length` rounds.
 
     Parameters

@@ -105,7 +105,7 @@ def _update(
                     log_weights[row, level, c] = 0.0
 
 
-class Aligator(BankedTracker):
+class Aligator(BankedTracker, saved_as="aligator"):
     """Averages over intervals of lengths 1, 2, 4, ..., weighted by how well each has predicted.
 
     Time is covered by intervals [i 2^j, (i+1) 2^j), i >= 1; in each, an expert averages the sightings since the

@@ -150,7 +150,7 @@ def _update(
                 blocks[row, c] = 0.0  # so that equal states have equal bytes
 
 
-class Arrows(BankedTracker):
+class Arrows(BankedTracker, saved_as="arrows"):
     """The running mean since the last change, a change being what wavelets tell from noise.
 
     Each class has a bin of its own. It is predicted by the mean of its bin; when the soft-thresholded Haar coefficients

@@ -135,7 +135,7 @@ def _round(
     return played
 
 
-class FLHFTL(BaseTracker):
+class FLHFTL(BaseTracker, saved_as="flhftl"):
     """Averages from every start, weighted by how well each has predicted.
 
     Expert ``j`` is the mean of the sightings since round ``j``; experts are combined by exponential weights on their

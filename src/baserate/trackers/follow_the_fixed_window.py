@@ -44,7 +44,7 @@ def _update(ring: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray) -> 
         seen[row] += 1
 
 
-class FollowTheFixedWindow(BankedTracker):
+class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
     """Mean of the last `window` sightings.
 
     O(window k) time and memory a round.

@@ -27,7 +27,7 @@ def _update(mean: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray) -> 
             mean[row, c] = (1.0 - weight) * mean[row, c] + weight * z[j, c]
 
 
-class FollowTheHistory(BankedTracker):
+class FollowTheHistory(BankedTracker, saved_as="follow_the_history"):
     """Mean of all sightings.
 
     The best there is without drift; under drift its total squared error grows linearly. O(k) time and memory.

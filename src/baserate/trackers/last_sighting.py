@@ -15,7 +15,7 @@ class State(NamedTuple):
     last: FloatArray
 
 
-class LastSighting(BankedTracker):
+class LastSighting(BankedTracker, saved_as="last_sighting"):
     """The last sighting, as it is.
 
     Never late and never averaged: its squared error is the noise of one sighting. O(k) time and memory.

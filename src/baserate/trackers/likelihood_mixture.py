@@ -44,7 +44,7 @@ class Note(NamedTuple):
     source_prior: FloatArray
 
 
-class LikelihoodMixture(BankedTracker):
+class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     r"""Counts samples by what they probably are, over as long as the samples themselves say that is wise.
 
     A Bayesian mixture of experts that forget at different speeds or recall a mix from before, with nothing to tune.

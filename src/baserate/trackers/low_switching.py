@@ -19,7 +19,7 @@ _FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: before,
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
 
 
-class LowSwitching(Beginning):
+class LowSwitching(Beginning, saved_as="low_switching"):
     """Plays the mean of a stretch, renewed when the stretch doubles, until another tracker says that things changed.
 
     Around any tracker: within a stretch that stands still, the prediction changes only after 1, 2, 4, 8, ... sightings.

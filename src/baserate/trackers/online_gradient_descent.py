@@ -33,7 +33,7 @@ def _update(iterate: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray, 
             iterate[row, c] = (1.0 - weight) * iterate[row, c] + weight * z[j, c]
 
 
-class OnlineGradientDescent(BankedTracker):
+class OnlineGradientDescent(BankedTracker, saved_as="online_gradient_descent"):
     """A step towards each sighting: down the gradient of its squared error, at one step size.
 
     The step size ``sqrt((1 + V) / T) / 2`` (at most 1/2) gives a total squared error of the order sqrt(T (1 + V)): what

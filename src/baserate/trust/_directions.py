@@ -106,7 +106,7 @@ def _scores(logs: FloatArray, predicted: IntArray, slopes: FloatArray, centres: 
     return scores
 
 
-class Directions(Component):
+class Directions(Component, saved_as="assumption_directions"):
     """Learns directions and keeps the account of what came of them.
 
     Attributes

@@ -28,7 +28,7 @@ class Accuracy(NamedTuple):
     high: float
 
 
-class AccuracyEstimate(KeptHoldout):
+class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
     r"""The accuracy of a re-weighted model over the last samples, from probabilities alone.
 
     O(n k) time a round of n samples. A question takes O(n k) for a holdout of n samples where the mix stood still, and

@@ -36,7 +36,7 @@ _ASIDE = 4  # one in so many samples of the holdout is laid aside, to tell what 
 _MOST_ASIDE = 500  # each row of the stream is compared with all of them
 
 
-class AssumptionCheck(Component):
+class AssumptionCheck(Component, saved_as="assumption_check"):
     """Watches a model's outputs for changes that no class mix explains: new classes, noise, drifting classes.
 
     Label shift moves the class mix and leaves each class as it is. It fixes the share of doubtful, or strange, rows

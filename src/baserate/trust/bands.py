@@ -18,7 +18,7 @@ _SURE = 2.0  # standard deviations that a tracker's slack is
 _LEAD = 0.5  # standard deviation of the way that an expert is moved ahead, as a part of it
 
 
-class PriorBand(KeptHoldout):
+class PriorBand(KeptHoldout, saved_as="prior_band"):
     r"""A band for the class mix of the moment, as wide as both the stream and the holdout leave it open.
 
     It is a band for the mix q itself, whatever tracker follows it. Where the tracker is a `LikelihoodMixture`, the

@@ -17,7 +17,7 @@ _NO_SPREAD = 1e-9  # variance that is nothing but rounding
 _STEEPEST = (-5.0, 7.0)  # log-odds beyond which rows are all alike: a few that are perfectly sure must not decide
 
 
-class SerialDependence(Component):
+class SerialDependence(Component, saved_as="serial_dependence"):
     """Watches whether neighbours in the stream are more alike than their class explains.
 
     Label shift is a change of the class mix from which samples are drawn *one by one*. Readings of a sensor by the

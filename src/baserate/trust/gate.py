@@ -31,7 +31,7 @@ _SHORTEST = 50  # rounds that an alarm closes the gate for at least
 _LONGEST = 500  # rounds of silence before an alarm that count: one glitch after years of it is over some day
 
 
-class Gate(Component):
+class Gate(Component, saved_as="gate"):
     r"""Decides which part of a correction is used: all of it, less when the evidence is thin or in doubt, or none.
 
     The prior to predict with is ``tracked ** weight_ * source ** (1 - weight_)``, normalised: `weight_` is the part of

@@ -19,7 +19,7 @@ _SURE = 3.0  # standard errors: it is asked again and again
 _RIDGE = 1.0  # pseudo-samples of each class for which all weights are alike: confused classes must not make them wild
 
 
-class UnknownMass(Component):
+class UnknownMass(Component, saved_as="unknown_mass"):
     r"""Notices samples that fit none of the k classes, and says how many there are: new classes, noise, other senders.
 
     A row is *odd* if it is more in doubt, or less like rows of the holdout, than four fifths of the holdout are. A

@@ -21,7 +21,7 @@ MOST = 512
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
 
 
-class Watch(Component):
+class Watch(Component, saved_as="watch"):
     """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are

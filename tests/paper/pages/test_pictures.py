@@ -2,11 +2,12 @@ import sys
 
 import numpy as np
 import pytest
-from made_up import artefact, big_run, record
 
 from baserate.bench import figures as drawing
 from baserate.paper.pages import figures, html
 from baserate.paper.pages.run import Part, Timeline
+
+from .made_up import artefact, big_run, record
 
 HOLDOUT = artefact("fig-holdout", kind="figure", x="holdout", metrics=("error",))
 VARIANT = artefact("fig-batch", kind="figure", x="variant", metrics=("error",))

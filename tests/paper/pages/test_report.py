@@ -2,12 +2,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from made_up import artefact, big_run, record
 
 from baserate import __version__
 from baserate.paper.pages import report
 from baserate.paper.pages.records import Claim
 from baserate.paper.pages.run import Part, Run
+
+from .made_up import artefact, big_run, record
 
 
 @pytest.fixture(scope="module")

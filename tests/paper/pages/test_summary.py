@@ -1,11 +1,12 @@
 import pytest
-from made_up import artefact, big_run, record
 
 from baserate.paper.pages import markdown
 from baserate.paper.pages.names import duration
 from baserate.paper.pages.records import Claim
 from baserate.paper.pages.run import Part, Run
 from baserate.paper.pages.summary import summarise, why
+
+from .made_up import artefact, big_run, record
 
 RECORDS = [
     record("FTH", 5.0, 5.0),

@@ -3,13 +3,14 @@ import math
 import re
 
 import pytest
-from made_up import artefact, big_run, record
 from rich.console import Console
 
 from baserate.paper.pages import html, latex, markdown, names, terminal
 from baserate.paper.pages.run import Part, Run
 from baserate.paper.pages.summary import summarise
 from baserate.paper.pages.table import blocks
+
+from .made_up import artefact, big_run, record
 
 
 def by_method(block):

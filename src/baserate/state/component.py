@@ -1,0 +1,89 @@
+"""The base of every object that can be saved."""
+
+import copy
+from typing import Any, ClassVar, Self
+
+from baserate.parameters import Parametrised, clone
+from baserate.state.registry import register
+from baserate.state.unreadable import UnreadableError
+
+
+class Component(Parametrised):
+    """Base of everything that has parameters and running state.
+
+    As scikit-learn's estimators it has `get_params`, `set_params` and a repr, and can be cloned; the constructor stores
+    its arguments untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts,
+    further components.
+
+    A subclass gives the name that files know it by, ``class Mine(Component, saved_as="mine")``, and with ``layout=2``
+    the version of what it saves. A layout that changed is read by `upgrade`.
+    """
+
+    _saved_as: ClassVar[str]
+    _layout: ClassVar[int]
+
+    def __init_subclass__(cls, *, saved_as: str | None = None, layout: int = 1, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._saved_as, cls._layout = register(cls, saved_as), layout
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything the object has come to hold since it was constructed."""
+        params = self.get_params(deep=False)
+        return {name: value for name, value in vars(self).items() if name not in params}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Put a state of `get_state` back; a copy, so that two objects never move each other."""
+        self.__dict__.update(copy.deepcopy(state))
+        return self
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Turn parameters and state of an older layout into those of the present one.
+
+        Parameters
+        ----------
+        layout : int
+            The layout they were saved with, less than the class's own.
+        params, state : dict
+            As they were saved.
+
+        Returns
+        -------
+        (params, state)
+            As they would be saved now.
+        """
+        raise UnreadableError(
+            f"holds a {cls._saved_as} of layout {layout}, which this version does not read any more; fit anew"
+        )
+
+    def _to_saved(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The parameters and the state that a file holds; what keeps a foreign model says here how it is saved."""
+        return self.get_params(deep=False), self.get_state()
+
+    @classmethod
+    def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:
+        """The object that `_to_saved` took apart."""
+        return cls(**params).set_state(state)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Instances that `baserate.checks` runs the contract on; one per mode that has code of its own."""
+        return [cls()]
+
+
+class Beginning(Component):
+    """What starts anew when its parameters change: `_begin` checks them and makes the state."""
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, and start anew with them."""
+        if params:
+            changed = clone(self)  # so that a refused value leaves the object as it was
+            super(Beginning, changed).set_params(**params)
+            changed._begin()
+            self.__dict__ = changed.__dict__
+        return self

@@ -1,0 +1,74 @@
+"""A running object as bytes: a zip archive of `manifest.json` and one `.npy` member per array."""
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from baserate._version import __version__
+from baserate.state.component import Component
+from baserate.state.foreign_models import fingerprint
+
+SCHEMA = 2
+"""Version of the file format. A reader knows every schema since the first release, up to its own."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
+
+
+def dumps(obj: Any) -> bytes:
+    """The bytes that `save` writes. Equal states have equal bytes."""
+    if not isinstance(obj, Component):
+        raise TypeError(
+            f"cannot save a {type(obj).__name__}; expected an object of baserate, or of a subclass of "
+            "baserate.state.Component."
+        )
+    arrays: list[np.ndarray[Any, Any]] = []
+    manifest = {
+        "format": "baserate",
+        "schema": SCHEMA,
+        "version": __version__,
+        "object": _encode(obj, arrays, type(obj).__name__),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo("manifest.json", _EPOCH), json.dumps(manifest))
+        for i, array in enumerate(arrays):
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{i}.npy", _EPOCH), member.getvalue())
+    return buffer.getvalue()
+
+
+def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        if value.dtype.kind not in "fiubU":
+            raise TypeError(f"cannot save {where}: arrays of dtype {value.dtype} are not plain data.")
+        arrays.append(
+            np.ascontiguousarray(value) if isinstance(value, np.ndarray) and value.ndim else np.asarray(value)
+        )
+        return {"$array": len(arrays) - 1, "scalar": isinstance(value, np.generic)}
+    if value is None or isinstance(value, bool | str | int | float):
+        return value  # JSON writes the shortest text that reads back as the same float; NaN and infinities too
+    if isinstance(value, list | tuple):
+        items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"$tuple": items}
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) and not key.startswith("$") for key in value):
+            raise TypeError(f"cannot save {where}: the keys of a dict must be text.")
+        return {key: _encode(item, arrays, f"{where}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, np.random.Generator):
+        return {"$generator": _encode(value.bit_generator.state, arrays, where)}
+    if isinstance(value, Component):
+        params, state = (
+            {name: _encode(item, arrays, f"{where}.{name}") for name, item in sorted(part.items())}
+            for part in value._to_saved()
+        )
+        cls = type(value)
+        return {"$class": cls._saved_as, "layout": cls._layout, "params": params, "state": state}
+    if hasattr(value, "__array__"):  # a frame or a series; it comes back as an array
+        return _encode(np.asarray(value), arrays, where)
+    if hasattr(value, "predict_proba"):
+        return {"$model": where.rpartition(".")[2], "fingerprint": fingerprint(value)}
+    raise TypeError(f"cannot save {where}: {type(value).__name__} is not plain data, nor a registered class.")

@@ -1,0 +1,68 @@
+"""Save and load any running object in one file, whole or not at all."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from baserate.state.decoding import loads
+from baserate.state.encoding import dumps
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write a running object to a file, whole or not at all.
+
+    Parameters
+    ----------
+    obj : Component
+        A tracker, estimator, calibrator, adapter, learner or `Bank`, at any point of its life.
+    path : path
+        Where to. An existing file is replaced in one step, so that an interrupted write leaves the old one.
+
+    Examples
+    --------
+    >>> import baserate, tempfile, pathlib
+    >>> from baserate.trackers import FollowTheHistory
+    >>> tracker = FollowTheHistory(2)
+    >>> tracker.update([0.25, 0.75])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "tracker.baserate"
+    >>> baserate.save(tracker, file)
+    >>> baserate.load(file).predict()
+    array([0.25, 0.75])
+    """
+    write_atomically(path, dumps(obj))
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all: beside its place, then moved into it."""
+    target = Path(os.path.realpath(path))  # a link stays one, and what it leads to is written
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save into; make it first.")
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], **models: Any) -> Any:
+    """Read a running object from a file written by `save`; it goes on as if it had never stopped.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    **models
+        What wraps a foreign model (``estimator=``) is saved without it: hand the same model over again.
+
+    Raises
+    ------
+    ValueError
+        If the file is not one of baserate's, is damaged, comes from a newer version, holds a class that is not known
+        here, or was saved with another model than the one given.
+    """
+    return loads(Path(path).read_bytes(), name=str(path), **models)

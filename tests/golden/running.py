@@ -1,0 +1,80 @@
+"""The running objects whose states are kept here, and how they go on."""
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from baserate import Bank, LabelShiftClassifier
+from baserate.adapters import RegressAndReweight
+from baserate.checks._roles import PROBA, X, Y, batch_rows, look, move, prepare, role_of
+from baserate.learners._examples import ClassMeans
+
+from .. import exported
+
+FOLDER = Path(__file__).parent
+ROUNDS = 17
+KEYS = np.array(["paris", "rome", "oslo", "paris", "rome"])
+
+
+def _late():
+    adapter = RegressAndReweight(max_waiting=12).fit(PROBA, Y)
+    for i in range(ROUNDS):
+        adapter.step(PROBA[batch_rows(i)], ids=[f"{i}-{j}" for j in range(5)])
+    return adapter
+
+
+def _bank():
+    bank = Bank(RegressAndReweight().fit(PROBA, Y))
+    for i in range(ROUNDS):
+        bank.step(KEYS, PROBA[batch_rows(i)])
+    return bank
+
+
+def _classifier():
+    model = FrozenEstimator(ClassMeans().fit(X, Y))
+    clf = LabelShiftClassifier(model, max_waiting=9).fit(X, Y)
+    for i in range(ROUNDS):
+        clf.partial_fit(X[batch_rows(i)], ids=list(range(5 * i, 5 * i + 5)))
+    return clf
+
+
+def objects():
+    """One running object per mode of every exported class, by discovery, and those with a life of their own."""
+    found = {
+        name.partition(".")[2].lower().replace("[0]", "").replace("[", "-").removesuffix("]"): prepare(example, ROUNDS)
+        for name, example in exported.examples().items()
+    }
+    return found | {
+        "regressandreweight-late-labels": _late(),
+        "bank": _bank(),
+        "labelshiftclassifier": _classifier(),
+    }
+
+
+def go_on(name, obj, rounds=6):
+    """Everything an object says while it is moved by some more rounds."""
+    said = []
+    for i in range(ROUNDS, ROUNDS + rounds):
+        rows = batch_rows(i)
+        if name == "bank":
+            said.append(obj.step(KEYS, PROBA[rows], Y[rows]).proba)
+        elif name == "labelshiftclassifier":
+            obj.update_labels([5 * i - 1, 5 * i - 2], Y[:2])
+            said.append(obj.partial_fit(X[rows], ids=list(range(5 * i, 5 * i + 5))).predict_proba(X[:7]))
+        elif name == "regressandreweight-late-labels":
+            obj.update_labels([f"{i - 1}-2", f"{i - 2}-3"], Y[:2])
+            step = obj.step(PROBA[rows], ids=[f"{i}-{j}" for j in range(5)])
+            said.append(np.vstack([step.proba, obj.prior_interval().T]))
+        else:
+            said.append(look(obj))
+            if role_of(obj).move is not None:
+                move(obj, i)
+    return np.array(said)
+
+
+def arithmetic():
+    """Results whose last digits depend on the processor and the libraries: where they agree, all else must."""
+    rng = np.random.default_rng(0)
+    a = rng.random((40, 30))
+    return np.concatenate([np.exp(a).ravel(), np.log(a).ravel(), (a @ a.T).ravel(), np.linalg.svd(a)[1]])
