@@ -36,14 +36,14 @@ format: $(VENV)/check.stamp
 test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
-NEED_MORE = --ignore src/baserate/models/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
+NEED_MORE = --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
 ## test-lowest           the tests against the lowest allowed versions of the dependencies
 test-lowest: .venv-lowest/test.stamp
 	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch and river are not there
 
 ## test-data             fetch every data set that can be had, and look at it (slow; needs a network)
 test-data: $(VENV)/test.stamp
-	$(RUN) pytest -n 0 tests/datasets -m data
+	$(RUN) pytest -n 0 lab/tests/datasets -m data
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
@@ -59,11 +59,11 @@ reproduce-synthetic: $(VENV)/test.stamp
 
 ## reproduce-rates       how error, regret and switches grow with time, beside the theory (15 minutes)
 reproduce-rates: $(VENV)/test.stamp
-	$(RUN) baserate.paper.rates --figure docs/results/rates.svg
+	$(RUN) baserate_lab.paper.rates --figure docs/results/rates.svg
 
 ## reproduce-supervised  the theory of the supervised half: class mix, trainings, identity, regret (10 minutes)
 reproduce-supervised: $(VENV)/test.stamp
-	$(RUN) baserate.paper.supervised --figure docs/results/supervised.svg
+	$(RUN) baserate_lab.paper.supervised --figure docs/results/supervised.svg
 
 ## reproduce-unsupervised  every method with the library's defaults, on real data
 reproduce-unsupervised: $(VENV)/test.stamp
@@ -71,11 +71,11 @@ reproduce-unsupervised: $(VENV)/test.stamp
 
 ## bench-trackers        how well trackers follow the class mix, beside the best possible (an hour; goes on where it was stopped)
 bench-trackers: $(VENV)/test.stamp
-	$(RUN) baserate.bench.trackers --out docs/results/trackers
+	$(RUN) baserate_lab.bench.trackers --out docs/results/trackers
 
 ## clean                 remove everything that the other targets made
 clean:
-	rm -rf .venv .venv-lowest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce baserate-trackers
+	rm -rf .venv .venv-lowest build dist lab/build lab/dist src/*.egg-info lab/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce baserate-trackers
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:
@@ -84,21 +84,21 @@ $(VENV)/python.stamp:
 	$(PIP) install --upgrade "pip>=25.1"
 	@touch $@
 
-$(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml
-	$(PIP) install --editable ".[plot]"
+$(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
+	$(PIP) install --editable ".[plot]" --editable lab
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml
-	$(PIP) install --editable ".[plot,files,data,deep,river]" --group test --group examples --group deep
+$(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
+	$(PIP) install --editable ".[plot,files,deep,river]" --editable "lab[deep]" --group test --group examples --group deep
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp
 	$(PIP) install --group check
 	@touch $@
 
-.venv-lowest/test.stamp: pyproject.toml tools/lowest.py
+.venv-lowest/test.stamp: pyproject.toml lab/pyproject.toml tools/lowest.py
 	"$(PYTHON)" -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
 	"$(PYTHON)" tools/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files,data]" --group test --constraint .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files]" --editable lab --group test --constraint .venv-lowest/lowest.txt
 	@touch $@

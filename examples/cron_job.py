@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import baserate
-from baserate.models import outputs
 from baserate.shifts import Monotone, sample_stream
+from baserate_lab.models import outputs
 
 ROWS, ROUND = 1000, 100
 

@@ -7,8 +7,8 @@ rounds later where they belong; one round of ten is forgotten for so long that t
 import numpy as np
 
 import baserate
-from baserate.models import outputs
 from baserate.shifts import Monotone, sample_stream
+from baserate_lab.models import outputs
 
 DELAY = 5
 

@@ -3,14 +3,14 @@
 The filter (tf-idf and a logistic regression) was trained on mails from before August 2002, of which most were spam;
 later ones are mostly not, and it takes too much of them for spam. Mails come in campaigns, each much like the one
 before, so that the adapter is careful with its correction; where readers mark one mail in ten, it knows that it helps.
-The filter's outputs come with the package, so that nothing has to be fetched; `baserate.datasets.spam_assassin` has the
-mails.
+The filter's outputs come with baserate-lab, so that nothing has to be fetched;
+`baserate_lab.datasets.spam_assassin` has the mails.
 """
 
 import numpy as np
 
 import baserate
-from baserate.models import outputs
+from baserate_lab.models import outputs
 
 SPAM = 1
 

@@ -6,7 +6,7 @@ import inspect
 import baserate
 from baserate.state import Component
 
-ROLES = ("trackers", "marginals", "calibrators", "adapters", "learners", "shifts", "models")
+ROLES = ("trackers", "marginals", "calibrators", "adapters", "learners", "shifts")
 
 
 def modules():
@@ -34,9 +34,4 @@ def classes():
 
 def examples():
     """One instance per mode of every exported class, by name."""
-    return {
-        f"{name}[{i}]": example
-        for name, cls in classes().items()
-        for i, example in enumerate(cls.examples())
-        if not name.startswith("models.")  # base models are no part of a contract
-    }
+    return {f"{name}[{i}]": example for name, cls in classes().items() for i, example in enumerate(cls.examples())}

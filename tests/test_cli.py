@@ -1,163 +1,18 @@
-import json
-import os
-import pty
-import re
-import signal
+"""The command line as a whole."""
+
 import subprocess
 import sys
-import time
 
 import pytest
-from typer.testing import CliRunner
 
 import baserate
-from baserate import bench
-from baserate.cli import app, main
-
-SMALL = ["--rounds", "30", "--batch-size", "5", "--seed", "2"]
-
-
-@pytest.fixture(scope="module")
-def expected():
-    return bench.rows(bench.run(bench.prepare(2), 30, 5, seed=2))
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, arguments)
-
-
-def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "baserate", *arguments], capture_output=True, text=True, check=False)
+from baserate.cli import main
 
 
 def status_of(*arguments):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     return ended.value.code or 0
-
-
-def shown(value, digits):
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def test_the_table_holds_the_results(expected):
-    result = run("demo", *SMALL, "--no-report")
-    assert result.exit_code == 0
-    lines = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines()]
-    for row in expected:
-        cells = [
-            row["method"],
-            f"{100 * row['error']:.2f}",
-            shown(row["mse"], 4),
-            shown(row["mse_to_frequencies"], 4),
-            shown(row["dynamic_regret"], 1),
-        ]
-        assert cells + row["best"] * ["best"] in lines
-    assert [line for (line, *_) in lines if line in ("Monotone", "Square", "Sinusoidal", "Bernoulli")] == [
-        "Monotone",
-        "Square",
-        "Sinusoidal",
-        "Bernoulli",
-    ]
-    assert bench.conclusion(expected) in " ".join(result.stdout.split())
-
-
-def test_json_is_the_same_results_and_nothing_else(expected, tmp_path):
-    done = command("demo", *SMALL, "--json")
-    assert done.returncode == 0
-    found = json.loads(done.stdout)
-    assert found["rows"] == expected
-    assert found["conclusion"] == bench.conclusion(expected)
-    assert (found["rounds"], found["batch_size"], found["seed"]) == (30, 5, 2)
-    assert found["baserate"] == baserate.__version__
-    assert done.stderr == f"Report: {tmp_path / 'baserate-demo.html'}\n"
-
-
-def test_the_report_goes_where_it_is_wanted(tmp_path):
-    (tmp_path / "deep").mkdir()
-    done = command("demo", *SMALL, "--out", "deep/my report.html")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert done.stdout.splitlines()[-1] == f"Report: {tmp_path / 'deep' / 'my report.html'}"
-    assert [path.name for path in tmp_path.rglob("*.*")] == ["my report.html"]
-    assert "\x1b" not in done.stdout
-    assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("Report"))
-
-
-def test_without_a_report_nothing_is_written(tmp_path):
-    assert run("demo", *SMALL, "--no-report").exit_code == 0
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["demo", "--rounds", "0"], ["--rounds", "1"]),
-        (["demo", "--rounds", "many"], ["--rounds", "integer"]),
-        (["demo", "--batch-size", "-1"], ["--batch-size", "1"]),
-        (["demo", "--seed", "-1"], ["--seed", "0"]),
-        (["demo", "--batch-size", "1000"], ["--batch-size is 1000", "58"]),
-        (["demo", "--out", "missing/report.html"], ["no folder missing"]),
-        (["demo", "--out", "."], ["is a folder", "baserate-demo.html"]),
-        (["demo", "--bogus"], ["--bogus"]),
-        (["dmeo"], ["dmeo", "Did you mean 'demo'?"]),
-    ],
-)
-def test_a_bad_command_gets_one_line(arguments, words, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "run", lambda *_, **__: pytest.fail("the work had begun"))
-    assert status_of(*arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("baserate: ")
-    assert said.err.count("\n") == 1
-    for word in words:
-        assert word in said.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(capsys, monkeypatch):
-    def refuse(**_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    monkeypatch.setattr(bench, "prepare", lambda *_: pytest.fail("the work had begun"))
-    assert status_of("demo") == 2
-    assert capsys.readouterr().err.endswith("(Permission denied); name another.\n")
-
-
-def test_a_full_disk_costs_the_report_but_not_the_table(capsys, monkeypatch, tmp_path):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    assert status_of("demo", *SMALL) == 1
-    said = capsys.readouterr()
-    assert "FLH-FTL (window)" in said.out
-    assert said.err == "baserate: could not write the report to baserate-demo.html (No space left on device).\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-WITHOUT_MATPLOTLIB = "import sys; sys.modules['matplotlib'] = None; from baserate.cli import main; main()"
-
-
-@pytest.mark.parametrize(("more", "status"), [([], 2), (["--no-report"], 0)])
-def test_only_the_report_needs_matplotlib(more, status):
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_MATPLOTLIB, "demo", *SMALL, *more], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == status
-    if status:
-        assert done.stdout == ""
-        assert done.stderr.count("\n") == 1
-        assert 'pip install "baserate[plot]"' in done.stderr
-        assert "--no-report" in done.stderr
 
 
 def test_help_is_quick_and_shows_what_there_is():
@@ -178,43 +33,3 @@ def test_help_is_quick_and_shows_what_there_is():
 def test_version(capsys):
     assert status_of("--version") == 0
     assert capsys.readouterr().out == f"baserate {baserate.__version__}\n"
-
-
-def test_an_error_of_ours_is_not_hidden(monkeypatch):
-    def broken(*_):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(bench, "prepare", broken)
-    with pytest.raises(ZeroDivisionError):
-        main(["demo", "--no-report"])
-
-
-def test_ctrl_c_stops_with_one_line_and_leaves_nothing(tmp_path):
-    # On a terminal, so that the progress bar tells when the work has begun.
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baserate", "demo", "--rounds", "6000"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(theirs)
-    said, deadline = b"", time.monotonic() + 60
-    while b"FLH-FTL" not in said:
-        assert time.monotonic() < deadline, said
-        said += os.read(ours, 4096)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
-    after = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            after += chunk
-    except OSError:  # how Linux says that the other side has closed
-        pass
-    os.close(ours)
-    assert re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", after).splitlines()[-1] == b"baserate: stopped."
-    assert b"Traceback" not in said + after
-    assert process.stdout is not None
-    assert process.stdout.read() == b""
-    process.stdout.close()
-    assert list(tmp_path.iterdir()) == []

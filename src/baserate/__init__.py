@@ -29,7 +29,7 @@ _HOME = {
 
 _SUB_PACKAGES = {
     "adapters", "backtesting", "calibrators", "checks", "datasets", "decisions", "integrations", "learners",
-    "marginals", "metrics", "models", "shifts", "trackers", "trust",
+    "marginals", "metrics", "shifts", "trackers", "trust",
 }  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.adapters._last_layer import risk_and_gradient
+from baserate.integrations import LastLayer
 from baserate.marginals import BBSE, MLLS
-from baserate.models import LastLayer
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
 
 from . import naive_layers as naive

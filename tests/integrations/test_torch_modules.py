@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from baserate.integrations import last_layer
-from baserate.models.last_layer import NoLastLayerError
+from baserate.integrations.linear_head import NoLastLayerError
 
 torch = pytest.importorskip("torch")
 from baserate.integrations.torch_modules import _why_not  # noqa: E402

@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 
 from baserate import evaluate
 from baserate.learners import ContinualTraining, ContinualTrainingResampled
 from baserate.learners._epochs import stopped_rising, train_in_epochs
 from baserate.learners._pool import Pool
-from baserate.models import mlp
 from baserate.shifts import Bernoulli, sample_stream
 from baserate.state import dumps, loads
 from baserate.trackers import FollowTheHistory
@@ -31,6 +31,20 @@ def _batches(cls, **params):
     learner.update(NUMBERED, Y)
     assert learner.gradient_steps_ == len(learner.model_.batches) == 30 * 16  # of 800 samples
     return learner, [np.concatenate(part) for part in zip(*learner.model_.batches, strict=True)]
+
+
+def small_net():
+    """A network whose batches are larger than the pool."""
+    return MLPClassifier(
+        (5,),
+        solver="sgd",
+        learning_rate_init=0.1,
+        nesterovs_momentum=False,
+        alpha=0.02,
+        batch_size=200,
+        max_iter=1,
+        random_state=0,
+    )
 
 
 def test_resampled_batches_have_a_uniform_class_mix():
@@ -276,22 +290,22 @@ def test_a_training_that_fails_half_way_leaves_the_model_as_it_was(cls):
 @pytest.mark.parametrize("cls", BOTH)
 def test_a_net_resumes_with_its_model_handed_over(cls):
     stream = list(rounds(6, 30, K))
-    net = mlp((5,), epochs=1)  # its batches of 200 are larger than the pool, and no warning says so
+    net = small_net()  # no warning says that its batches are too large
     running = cls(K, net, max_epochs=5, rng=0)
     for X, y in stream[:3]:
         running.update(X, y)
     data, kept = dumps(running), copy.deepcopy(running.model_)
-    resumed = loads(data, estimator=mlp((5,), epochs=1), model_=kept)
+    resumed = loads(data, estimator=small_net(), model_=kept)
     for X, y in stream[3:]:
         assert resumed.predict_proba(X).tobytes() == running.predict_proba(X).tobytes()
         running.update(X, y)
         resumed.update(X, y)
     with pytest.raises(ValueError, match="model_=model"):
-        loads(data, estimator=mlp((5,), epochs=1))
+        loads(data, estimator=small_net())
 
 
 def test_single_precision_is_kept():
-    learner = ContinualTraining(K, mlp((5,), epochs=1), max_epochs=2, rng=0)
+    learner = ContinualTraining(K, small_net(), max_epochs=2, rng=0)
     for t, (X, y) in enumerate(rounds(3, 30, K)):
         learner.update(X.astype(np.float32) if t != 1 else X, y)
         assert learner._pool.X.dtype == np.float32

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from baserate.files.job import Job
     from baserate.files.run import Done
 
@@ -136,24 +135,20 @@ def _check_report(report: Path, job: "Job") -> None:
     if job.rounds_file is None:
         fail("--report needs the table of rounds; name a file for it with --rounds-file.")
     try:
-        from baserate.bench import figures  # noqa: F401
+        from baserate.reports import figures  # noqa: F401
     except ModuleNotFoundError as error:
         fail(f"{error} (or leave --report out)")
 
 
 def _run(job: "Job") -> "Done":
-    from rich.console import Console
-
     from baserate.files.problem import FileProblemError
     from baserate.files.starting import what_is_left
 
-    log = Console(stderr=True)
-    log.quiet = not log.is_terminal
     before = _stop_by_signals()
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
-            done = _watched(job, log)
+            done = _watched(job)
         for text in dict.fromkeys(
             str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
         ):
@@ -191,20 +186,10 @@ def _stop_by_signals() -> dict[signal.Signals, Any]:
     return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
-def _watched(job: "Job", log: "Console") -> "Done":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+def _watched(job: "Job") -> "Done":
     from baserate.files.run import Watch, run
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=log, transient=True) as progress:
+    with progress_bars() as progress:
         task = progress.add_task("Fitting", total=None)
 
         def begin(total: int | None, done: int) -> None:
@@ -236,7 +221,7 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
 
 
 def _report(path: Path, done: "Done", job: "Job", as_json: bool) -> None:
-    from baserate.bench.adapt_report import write
+    from baserate.reports.adapt import write
 
     assert job.rounds_file is not None
     try:

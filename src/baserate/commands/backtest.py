@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ def backtest(
         if any(report.resolve() == Path(name).resolve() for name in (log, holdout) if name not in (None, "-")):
             fail(f"--report {report} is read by this run; name another file.")
         try:
-            from baserate.bench import figures  # noqa: F401
+            from baserate.reports import figures  # noqa: F401
         except ModuleNotFoundError as error:
             fail(f"{error} (or leave --report out)")
     read, found = _run(job, _named(methods), level, seed)
     if report is not None:
-        from baserate.bench.backtest_report import write
+        from baserate.reports.backtest import write
 
         try:
             write(report, found, job.log.shown)
@@ -107,16 +108,11 @@ def _named(methods: list[str] | None) -> list[str] | None:
 
 
 def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> tuple["LogRead", "Backtest"]:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from baserate.backtesting import backtest as replay
     from baserate.files.log import read_log
 
-    stderr = Console(stderr=True)
-    stderr.quiet = not stderr.is_terminal
     try:
-        with Progress(console=stderr, transient=True) as progress:
+        with progress_bars() as progress:
             task = progress.add_task("Reading", total=None)
             read = read_log(job)
 
@@ -142,7 +138,7 @@ def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> t
 
 
 def _say(read: "LogRead", found: "Backtest", job: "LogJob", as_json: bool) -> None:
-    from baserate.bench.backtest_rows import IN_SHORT, facts, plain, rows
+    from baserate.reports.backtest_rows import IN_SHORT, facts, plain, rows
 
     if read.sorted:
         typer.echo(f"baserate: note: rows were not in the order of {job.time}, and have been sorted by it.", err=True)
@@ -153,7 +149,7 @@ def _say(read: "LogRead", found: "Backtest", job: "LogJob", as_json: bool) -> No
         return
     from rich.console import Console
 
-    from baserate.bench.tables import to_rich
+    from baserate.reports.tables import to_rich
 
     console = Console(highlight=False)
     console.print(found.sentence, markup=False, soft_wrap=True)

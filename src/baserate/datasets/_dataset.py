@@ -35,9 +35,3 @@ class Dataset(NamedTuple):
     provenance: str
     in_time_order: bool = False
     stand_in_for: str | None = None
-
-
-def third_first(X: NDArray[Any], y: IntArray, class_names: tuple[str, ...], provenance: str) -> Dataset:
-    """A real stream in the order of time: its first third as source, the rest as target."""
-    third = len(y) // 3
-    return Dataset(X[:third], y[:third], X[third:], y[third:], class_names, provenance, in_time_order=True)

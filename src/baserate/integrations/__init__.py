@@ -2,6 +2,7 @@
 
 from baserate.integrations.label_shift_classifier import LabelShiftClassifier
 from baserate.integrations.last_layer import last_layer
-from baserate.models.last_layer import LastLayer
+from baserate.integrations.linear_head import LastLayer
+from baserate.integrations.torch_classifier import TorchClassifier
 
-__all__ = ["LabelShiftClassifier", "LastLayer", "last_layer"]
+__all__ = ["LabelShiftClassifier", "LastLayer", "TorchClassifier", "last_layer"]

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from baserate.models.last_layer import LastLayer, last_layer_of
+from baserate.integrations.linear_head import LastLayer, last_layer_of
 
 
 def last_layer(model: Any, samples: Any = None) -> LastLayer:
@@ -14,8 +14,8 @@ def last_layer(model: Any, samples: Any = None) -> LastLayer:
     model : estimator or torch.nn.Module
         Of scikit-learn: `LogisticRegression`, `LogisticRegressionCV`, `LinearDiscriminantAnalysis`, `MLPClassifier`,
         pipelines that end in one of them, and searches over their parameters. Of torch: a module that returns what
-        an `nn.Linear` gave; a single output is taken for the logit of the second of two classes. Of this library:
-        every model of `baserate.models`.
+        an `nn.Linear` gave; a single output is taken for the logit of the second of two classes. Any
+        other object that has `features(X)`, `coef_` and `intercept_`.
     samples : array or tensor, optional
         A few samples for a torch module, to find out at once which of its linear layers is the last. Default: the one
         that it names last, and whether that is right is found out when `features` is called first, which raises if it
@@ -30,7 +30,7 @@ def last_layer(model: Any, samples: Any = None) -> LastLayer:
     Raises
     ------
     NoLastLayerError
-        A TypeError (in `baserate.models.last_layer`). If the probabilities of the model are not the softmax of a
+        A TypeError (in `baserate.integrations.linear_head`). If the probabilities of the model are not the softmax of a
         linear layer: forests, boosted trees, support vector machines, one-vs-rest and calibrated models. Methods that
         need probabilities only work with those.
 

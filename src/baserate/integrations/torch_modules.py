@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from baserate.models._torch import nn, torch
-from baserate.models.last_layer import LastLayer, NoLastLayerError, two_rows
+from baserate.integrations._torch import nn, torch
+from baserate.integrations.linear_head import LastLayer, NoLastLayerError, two_rows
 from baserate.protocols import FloatArray
 
 _AT_ONCE = 512  # samples through the module in one go

@@ -12,7 +12,7 @@ from sklearn import get_config  # type: ignore[import-untyped]
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 
-from baserate.models.perceptron import ctrl_c_gets_through
+from baserate.interrupts import ctrl_c_gets_through
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.validation import check_proba

@@ -27,7 +27,7 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
         Any with `partial_fit`, `predict` and `predict_proba`, such as scikit-learn's `MLPClassifier` or
-        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.models.TorchClassifier`. It
+        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.integrations.TorchClassifier`. It
         is cloned, never trained itself. Where its `random_state` is None, it gets a seed from `rng`.
     tracker : Tracker, optional
         Follows the class mix from the label frequencies of each round. Default: `FLHFTL`. It is cloned.

@@ -1,0 +1,3 @@
+"""The version, which is that of baserate."""
+
+__version__ = "0.1.0"

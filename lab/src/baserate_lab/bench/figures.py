@@ -1,0 +1,87 @@
+"""Figures as files, for the results of experiments. The one module of the laboratory that imports matplotlib."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import matplotlib.style
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from baserate.reports.figures import STYLE, AreaStyle, Chart, Lines, LineStyle, Styles, draw_chart, line_styles
+from baserate.reports.page import LIGHT
+
+
+class Panel(NamedTuple):
+    """Lines over the same points on logarithmic axes, and theory to compare them with."""
+
+    title: str
+    x: NDArray[Any]
+    lines: Lines
+    theory: Lines
+
+
+def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
+    """Draw panels side by side, with one legend for all, into a file whose ending says in which format."""
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    styles = line_styles(names)
+    drawn: dict[str, Any] = {}
+    with mpl.style.context(["default", STYLE]):
+        n_rows = -(-len(panels) // 3)
+        figure = Figure(figsize=(13.0, 4.0 * n_rows + 1.0), layout="constrained")
+        grid = figure.subplots(n_rows, min(len(panels), 3), squeeze=False)
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            for name, values in panel.theory.items():
+                (drawn[name],) = axes.loglog(panel.x, values, color=LIGHT["truth"], linewidth=5.0)
+            for name, values in panel.lines.items():
+                colour, dashes = styles[name]
+                style = (0.0, dashes) if dashes else "-"
+                (drawn[name],) = axes.loglog(panel.x, values, color=LIGHT[colour], linestyle=style, marker=".")
+            axes.set_title(panel.title)
+            axes.set_xlabel("rounds T")
+            axes.set_xticks(panel.x[::2], [f"{x:,}" for x in panel.x[::2]])
+            axes.set_xticks([], minor=True)
+        for axes in list(grid.flat)[len(panels) :]:
+            axes.set_visible(False)
+        figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", ncols=5, frameon=False)
+        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
+
+
+def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike[str], *, wide: bool = False) -> None:
+    """Draw charts with one legend for all into a file, in the format that its ending says.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+        Up to three beside each other, or one below the other if `wide`.
+    styles : mapping
+        From `line_styles` and `area_styles`: of every line in every chart.
+    path : path
+        Such as ``name.png`` or ``name.svg``.
+    wide : bool
+        Whether each has the whole width.
+    """
+    n_columns = 1 if wide else 2 if len(charts) == 4 else min(len(charts), 3)
+    n_rows = -(-len(charts) // n_columns)
+    names = list(dict.fromkeys(name for chart in charts for name in [*chart.lines, *chart.dots]))
+    with mpl.style.context(["default", STYLE]):
+        size = (11.0, 2.6 * n_rows + 1.0) if wide else (4.4 * n_columns + 0.6, 3.5 * n_rows + 0.9)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+        for axes, chart in zip(grid, charts, strict=False):
+            draw_chart(axes, chart, styles)
+        for axes in grid[len(charts) :]:
+            axes.set_visible(False)
+        handles = [_handle(styles[name]) for name in names]
+        figure.legend(handles, names, loc="outside lower center", ncols=6 if wide else 2 + 2 * n_columns, frameon=False)
+        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
+
+
+def _handle(style: LineStyle | AreaStyle) -> Artist:
+    if isinstance(style, AreaStyle):
+        return Patch(facecolor=LIGHT[style.colour], alpha=style.opacity)
+    return Line2D([], [], color=LIGHT[style.colour], linestyle=(0.0, style.dashes) if style.dashes else "-")

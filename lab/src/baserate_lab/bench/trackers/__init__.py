@@ -1,0 +1,1 @@
+"""How well trackers follow a class mix, measured: ``python -m baserate_lab.bench.trackers``."""

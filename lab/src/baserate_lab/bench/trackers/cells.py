@@ -1,0 +1,148 @@
+"""The cells of each table: one method on one stream."""
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from baserate_lab.bench.trackers.sets import DISTORTIONS, SETS
+from baserate_lab.bench.trackers.streams import DRAWN, EVEN, STILL
+
+BASE, CALIBRATED, ORACLE = "Base", "Base (calibrated)", "Oracle"
+START, WINDOW, HISTORY = "FLH-FTL", "FLH-FTL (window)", "FollowTheHistory"
+CAUSAL, TRANSDUCTIVE = "LikelihoodMixture", "LikelihoodMixture (transductive)"
+TOLD = "Bayes filter"
+"""`TwoMixes`, told both mixes and the rate."""
+
+METHODS = (BASE, START, WINDOW, CAUSAL, TRANSDUCTIVE, ORACLE)
+SIZES = (1, 10, 100)
+SMALL = 1000
+
+LABELS: dict[str, tuple[float, int]] = {"late": (0.05, 20), "some": (0.05, 0), "all": (1.0, 0)}
+"""The share of labels that become known, and after how many rounds."""
+
+LABELLED_SETS, LABELLED_SHIFTS = ("cifar10", "synthetic", "forest"), ("Bernoulli", "Sinusoidal", "Monotone")
+DISTORTED_SETS = ("cifar10", "mnist", "fashion", "synthetic")
+DISTORTED_SHIFTS, DISTORTED_HOLDOUTS = (STILL, "Bernoulli", "Monotone", "Sinusoidal"), (200, 1000)
+LIMIT_SET, LIMIT_SHIFTS = "cifar10", ("Bernoulli", "Bernoulli drawn")
+
+
+class Problem(NamedTuple):
+    """All of a cell but its method and its seed.
+
+    Attributes
+    ----------
+    data, shift : str
+        From `sets.SETS` and `streams`.
+    n : int
+        Samples a round.
+    holdout : int
+        Samples of the holdout; 0 is all there are.
+    distortion : str
+        From `sets.DISTORTIONS`; empty: the model's outputs as they are.
+    labels : str
+        From `LABELS`; empty: none.
+    rounds : int
+        T.
+    """
+
+    data: str
+    shift: str
+    n: int
+    holdout: int = 0
+    distortion: str = ""
+    labels: str = ""
+    rounds: int = 1000
+
+
+class Cell(NamedTuple):
+    """One method, one seed, one problem, whose fields follow."""
+
+    method: str
+    seed: int
+    data: str
+    shift: str
+    n: int
+    holdout: int = 0
+    distortion: str = ""
+    labels: str = ""
+    rounds: int = 1000
+
+    @property
+    def problem(self) -> Problem:
+        """Without method and seed."""
+        return Problem(*self[2:])
+
+
+class Result(NamedTuple):
+    """What came of a cell: mean squared distance of the mix to the true one, and the share of wrong labels."""
+
+    mse: float
+    error: float
+
+
+Plan = list[tuple[Problem, tuple[str, ...]]]
+"""Problems, and the methods that each is for."""
+
+
+def main() -> Plan:
+    """Every set, shift and batch size; methods fitted on the whole holdout."""
+    return [(Problem(*at), METHODS) for at in itertools.product(SETS, (*EVEN, *DRAWN), SIZES)]
+
+
+def small() -> Plan:
+    """The same on little holdout. That of the digits is smaller anyway."""
+    sets = [name for name in SETS if name != "digits"]
+    return [(Problem(data, shift, 10, SMALL), METHODS) for data, shift in itertools.product(sets, EVEN)]
+
+
+def limit() -> Plan:
+    """Beside a filter that is told all that can be told."""
+    return [(Problem(LIMIT_SET, *at), (CAUSAL, TOLD, ORACLE)) for at in itertools.product(LIMIT_SHIFTS, SIZES)]
+
+
+def labels() -> Plan:
+    """With few labels, early or late, and with all of them."""
+    few: Plan = [
+        (Problem(data, shift, 10, labels=known), (CAUSAL,))
+        for data, shift, known in itertools.product(LABELLED_SETS, LABELLED_SHIFTS, ("", "late", "some"))
+    ]
+    rivals = (HISTORY, START, WINDOW, CAUSAL)
+    every = itertools.product(LABELLED_SETS, (*EVEN, *DRAWN))
+    return [*few, *((Problem(data, shift, 10, labels="all"), rivals) for data, shift in every)]
+
+
+def miscalibration() -> Plan:
+    """Outputs that are dishonest, and little holdout to see it on."""
+    every = itertools.product(DISTORTED_SETS, DISTORTED_SHIFTS, [10], DISTORTED_HOLDOUTS, ("", *DISTORTIONS))
+    return [(Problem(*at), (BASE, CALIBRATED, CAUSAL)) for at in every]
+
+
+def constant() -> Plan:
+    """Nothing shifts."""
+    return [(Problem(data, STILL, 10), (BASE, CALIBRATED, CAUSAL)) for data in SETS]
+
+
+TABLES: dict[str, Callable[[], Plan]] = {
+    "main": main,
+    "small-holdout": small,
+    "limit": limit,
+    "labels": labels,
+    "miscalibration": miscalibration,
+    "constant": constant,
+}
+
+
+def cells(tables: Iterable[str], seeds: int, data: Iterable[str] = ()) -> list[Cell]:
+    """The cells of some tables, each once, those that share a stream beside each other; all sets if none are named."""
+    wanted = set(data) or set(SETS)
+    planned: dict[Problem, dict[str, None]] = {}
+    for table in tables:
+        for problem, methods in TABLES[table]():
+            if problem.data in wanted:
+                planned.setdefault(problem, {}).update(dict.fromkeys(methods))
+    return [
+        Cell(method, seed, *problem)
+        for problem, methods in planned.items()
+        for seed in range(seeds)
+        for method in methods
+    ]

@@ -1,0 +1,144 @@
+"""Results as arrays over problems, seeds and methods; means, ratios, paired differences and their standard errors."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.protocols import FloatArray
+from baserate_lab.bench.trackers.cells import Cell, Plan, Problem, Result
+
+_RESAMPLES = 1000
+
+Kept = Mapping[Cell, Result]
+"""What a file of results holds."""
+
+
+class Measured(NamedTuple):
+    """A number and its standard error over seeds; NaN if there is one seed only."""
+
+    value: float
+    error: float
+
+    def shown(self, digits: int = 3) -> str:
+        """As in a table."""
+        margin = "" if np.isnan(self.error) else f" ± {self.error:.{digits}f}"
+        return f"{self.value:.{digits}f}{margin}"
+
+
+class Block(NamedTuple):
+    """Numbers of several methods on several problems, all with the same seeds.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        The first axis.
+    methods : tuple of str
+        The last axis.
+    values : (problems, seeds, methods) array
+        One number of each.
+    """
+
+    problems: tuple[Problem, ...]
+    methods: tuple[str, ...]
+    values: FloatArray
+
+    def where(self, wanted: Callable[[Problem], bool]) -> "Block":
+        """Some of the problems."""
+        chosen = [i for i, problem in enumerate(self.problems) if wanted(problem)]
+        return Block(tuple(self.problems[i] for i in chosen), self.methods, self.values[chosen])
+
+    def of(self, method: str) -> FloatArray:
+        """(problems, seeds) numbers of one method."""
+        return self.values[:, :, self.methods.index(method)]
+
+    def measured(self, statistic: Callable[[FloatArray], FloatArray]) -> Measured:
+        """A statistic, with a standard error from a bootstrap over seeds.
+
+        Seeds are drawn for all problems and methods at once: the same seed means the same stream to every method.
+
+        Parameters
+        ----------
+        statistic : callable
+            Of means over seeds, of shape (..., problems, methods).
+        """
+        value = float(statistic(self.values.mean(axis=1)))
+        n_seeds = self.values.shape[1]
+        if n_seeds < 2:
+            return Measured(value, np.nan)
+        drawn = np.random.default_rng(0).multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), size=_RESAMPLES)
+        again = statistic(np.einsum("rs,psm->rpm", drawn / n_seeds, self.values))
+        # The variance among the seeds that there are is too small by 1 - 1/S, as in any sample.
+        return Measured(value, float(np.std(again) * np.sqrt(n_seeds / (n_seeds - 1))))
+
+    def difference(self, method: str, other: str) -> list[Measured]:
+        """Of each problem, the mean of method minus other, paired: same seed, same stream."""
+        return [paired(row) for row in self.of(method) - self.of(other)]
+
+    def better(self, methods: Sequence[str]) -> list[str]:
+        """Of each problem, the method with the lowest mean over seeds."""
+        means = np.array([self.of(method).mean(axis=1) for method in methods])
+        return [methods[i] for i in means.argmin(axis=0)]
+
+    def difference_to_better(self, method: str, others: Sequence[str]) -> list[Measured]:
+        """Of each problem, the paired difference to the other with the lowest mean."""
+        chosen = self.better(others)
+        return [paired(self.of(method)[i] - self.of(other)[i]) for i, other in enumerate(chosen)]
+
+    def ratios(self, method: str, others: Sequence[str]) -> FloatArray:
+        """Of each problem, the method's mean over seeds divided by the lowest mean of the others."""
+        return self._ratios(self.values.mean(axis=1), method, others)
+
+    def geometric(self, method: str, others: Sequence[str]) -> Measured:
+        """The geometric mean over problems of `ratios`."""
+        return self.measured(lambda means: np.exp(np.log(self._ratios(means, method, others)).mean(axis=-1)))
+
+    def _ratios(self, means: FloatArray, method: str, others: Sequence[str]) -> FloatArray:
+        lowest = means[..., [self.methods.index(other) for other in others]].min(axis=-1)
+        return np.asarray(means[..., self.methods.index(method)] / lowest)
+
+
+def paired(differences: FloatArray) -> Measured:
+    """The mean of differences, one per seed, and its standard error."""
+    n = len(differences)
+    error = float(np.std(differences, ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    return Measured(float(np.mean(differences)), error)
+
+
+def n_seeds(kept: Kept) -> int:
+    """How many seeds a file of results has."""
+    return 1 + max((cell.seed for cell in kept), default=-1)
+
+
+def block(kept: Kept, plan: Plan, quantity: str, methods: Sequence[str] | None = None) -> Block:
+    """The numbers of a plan's problems, as far as all methods and seeds of a problem are there.
+
+    Parameters
+    ----------
+    kept : mapping of Cell to Result
+        What was run.
+    plan : list of (Problem, methods)
+        What to look for.
+    quantity : str
+        "mse", or "error", which is then in percent.
+    methods : sequence of str, optional
+        Default: those of the plan's first problem.
+    """
+    asked = tuple(methods if methods is not None else plan[0][1])
+    seeds = range(n_seeds(kept))
+    scale = 100.0 if quantity == "error" else 1.0
+    found = {}
+    for problem, _ in plan:
+        wanted = [[Cell(method, seed, *problem) for method in asked] for seed in seeds]
+        if seeds and all(cell in kept for row in wanted for cell in row):
+            found[problem] = [[scale * getattr(kept[cell], quantity) for cell in row] for row in wanted]
+    values = np.array(list(found.values())).reshape(len(found), max(len(seeds), 1), len(asked))
+    return Block(tuple(found), asked, values)
+
+
+def share_complete(kept: Kept, plans: Iterable[Plan]) -> tuple[int, int]:
+    """How many problems of plans have all their methods and seeds, and how many there are."""
+    problems = [(problem, methods) for plan in plans for problem, methods in plan]
+    seeds = range(n_seeds(kept))
+    done = sum(all(Cell(m, seed, *problem) in kept for m in methods for seed in seeds) for problem, methods in problems)
+    return (done if seeds else 0), len(problems)

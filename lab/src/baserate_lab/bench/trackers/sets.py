@@ -1,0 +1,133 @@
+"""The sets that are measured on: a trained model's outputs on a holdout and on the pool that streams are drawn from."""
+
+import functools
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+
+from baserate.calibrators import AutoCalibrator
+from baserate.datasets import digits
+from baserate.protocols import Calibrator, FloatArray, IntArray
+from baserate_lab.models import outputs
+
+UNSEEN = 20261116
+"""Part of every seed, so that the streams measured are none of those that the methods were designed on."""
+
+RECIPES = {
+    "synthetic": ("synthetic", "linear"),
+    "mnist": ("mnist", "mlp"),
+    "forest": ("mnist", "forest"),
+    "fashion": ("fashion", "mlp"),
+    "cifar10": ("cifar10", "resnet18-narrow"),
+}
+"""Data set and model by the set's name."""
+
+SETS = (*RECIPES, "digits")
+
+DISTORTIONS: dict[str, tuple[float, bool]] = {
+    "too sure": (0.4, False),
+    "too unsure": (2.5, False),
+    "biased": (1.0, True),
+    "too unsure and biased": (2.5, True),
+}
+"""The temperature that logits are divided by, and whether a bias is added to each class's afterwards."""
+
+
+class Pool(NamedTuple):
+    """Logits and labels of holdout and pool."""
+
+    holdout_logits: FloatArray
+    holdout_y: IntArray
+    logits: FloatArray
+    y: IntArray
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.logits.shape[1])
+
+    @property
+    def source_prior(self) -> FloatArray:
+        """The class mix of the whole holdout."""
+        return np.asarray(np.bincount(self.holdout_y, minlength=self.n_classes) / len(self.holdout_y))
+
+
+class Fitted:
+    """A calibrator that is fitted already: many methods on one holdout would each fit the same."""
+
+    def __init__(self, calibrator: Calibrator) -> None:
+        self.calibrator = calibrator
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+        """Leave it as it is."""
+        return self
+
+    def transform(self, proba: ArrayLike) -> FloatArray:
+        """Calibrate."""
+        return self.calibrator.transform(proba)
+
+
+class Holdout(NamedTuple):
+    """What methods are fitted on."""
+
+    proba: FloatArray
+    y: IntArray
+    calibrator: Fitted
+
+
+@functools.cache
+def load(name: str) -> Pool:
+    """A set, by its name."""
+    if name == "digits":
+        return _digits()
+    found = outputs(*RECIPES[name], progress=False)
+    return Pool(
+        found.holdout_logits.astype(np.float64),
+        found.holdout_y,
+        found.target_logits.astype(np.float64),
+        found.target_y,
+    )
+
+
+def _digits() -> Pool:
+    """Logistic regression on 200 digits, as in `baserate.demo.experiment`.
+
+    Another split than there, because rounds of 100 samples of one class need a pool with 100 of each.
+    """
+    data = digits.load()
+    X, y = np.concatenate([data.source_X, data.target_X]), np.concatenate([data.source_y, data.target_y])
+    rest_X, pool_X, rest_y, pool_y = train_test_split(X, y, test_size=0.6, stratify=y, random_state=0)
+    split: Any = train_test_split(rest_X, rest_y, train_size=200, stratify=rest_y, random_state=0)
+    train_X, holdout_X, train_y, holdout_y = split
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
+    return Pool(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
+
+
+def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
+    """Probabilities of a model that is dishonest in a certain way; honest, as far as it is, without a name."""
+    if distortion:
+        temperature, biased = DISTORTIONS[distortion]
+        bias = np.random.default_rng([UNSEEN, seed, 1]).standard_normal(logits.shape[1]) if biased else 0.0
+        logits = logits / temperature + bias
+    return np.asarray(softmax(logits, axis=1))
+
+
+def holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+    """A random part of a set's holdout, or all of it if `size` is 0, and the default calibrator fitted on it."""
+    # What does not depend on the seed is made once for all seeds.
+    return _holdout(name, size, distortion, seed if size or distortion else 0)
+
+
+@functools.lru_cache(maxsize=16)
+def _holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+    pool = load(name)
+    every = np.arange(len(pool.holdout_y))
+    rows = np.random.default_rng([UNSEEN, seed, 2]).choice(every, size, replace=False) if size else every
+    proba, y = distorted(pool.holdout_logits[rows], distortion, seed), pool.holdout_y[rows]
+    return Holdout(proba, y, Fitted(AutoCalibrator().fit(proba, y)))

@@ -1,0 +1,62 @@
+"""The streams: where the class mix goes, and samples drawn along it. A stream depends on its own cell alone."""
+
+import functools
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.protocols import Batch, FloatArray, Shift
+from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square, sample_stream
+from baserate_lab.bench.trackers.sets import UNSEEN, distorted, load
+
+_BETWEEN_TWO = {"Monotone": Monotone, "Square": Square, "Sinusoidal": Sinusoidal, "Bernoulli": Bernoulli}
+_DRAWN = " drawn"
+
+EVEN = (*_BETWEEN_TWO, "RandomWalk")
+"""From an even mix to class 0 alone, and the walk, which starts at an even mix."""
+
+DRAWN = tuple(f"{name}{_DRAWN}" for name in _BETWEEN_TWO)
+"""Between two class mixes drawn by the seed, all mixes being equally likely."""
+
+STILL = "Constant"
+"""The source's class mix all the time."""
+
+
+class Stream(NamedTuple):
+    """The true class mix of each round, the rounds, and the two mixes that it goes between (or nothing)."""
+
+    path: FloatArray
+    batches: list[Batch]
+    ends: FloatArray
+
+
+def ends(shift: str, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    """(2, k) the two mixes that a shift goes between; without rows if it is not one of those."""
+    if shift.endswith(_DRAWN):
+        return rng.dirichlet(np.ones(n_classes), size=2)
+    if shift in _BETWEEN_TWO:
+        return np.array([np.full(n_classes, 1 / n_classes), np.eye(n_classes)[0]])
+    return np.empty((0, n_classes))
+
+
+@functools.lru_cache(maxsize=2)
+def stream(data: str, shift: str, n: int, seed: int, distortion: str, rounds: int) -> Stream:
+    """The stream of a set, shift, batch size and seed.
+
+    The samples are the same whatever the distortion: only what the model says about them differs.
+    """
+    pool = load(data)
+    k = pool.n_classes
+    rng = np.random.default_rng([UNSEEN, seed, zlib.crc32(f"{data}/{shift}/{n}".encode())])
+    between = ends(shift, k, rng)
+    moves: Shift
+    if shift == STILL:
+        moves = Constant(pool.source_prior)
+    elif shift == "RandomWalk":
+        moves = RandomWalk()
+    else:
+        moves = _BETWEEN_TWO[shift.removesuffix(_DRAWN)](first=between[0], second=between[1])
+    path = moves.path(rounds, k, rng)
+    proba = distorted(pool.logits, distortion, seed)
+    return Stream(path, list(sample_stream(proba, pool.y, path, batch_size=n, rng=rng)), between)

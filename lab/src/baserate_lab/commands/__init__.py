@@ -1,0 +1,1 @@
+"""Commands that the laboratory adds to the command line of baserate."""

@@ -1,0 +1,12 @@
+"""The one door to torch: everything else that needs it imports it from here, and only when it is used."""
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("this needs torch; run: pip install 'baserate-lab[deep]'", name="torch") from error
+
+nn = torch.nn
+
+__all__ = ["nn", "torch"]

@@ -1,0 +1,202 @@
+"""ResNet18 for small images, trained here: the base model of the image experiments."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+
+from baserate.integrations.training_data import check_finite, check_trained
+from baserate.protocols import FloatArray
+from baserate.state import Component
+from baserate.validation import check_integer, check_real, check_rng
+from baserate_lab.models._training_data import check_training_labels
+from baserate_lab.models.watching import Watcher, no_watcher
+
+if TYPE_CHECKING:
+    from baserate_lab.models._resnet_network import Network
+
+_SCHEDULES = ("one-cycle", "cosine", "constant")
+_AT_ONCE = 500  # images through the network in one go
+
+
+class ResNet18(Component, saved_as="lab_resnet18"):
+    """A residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
+
+    Needs torch: ``pip install 'baserate-lab[deep]'``. It runs on the processor, in float32. Labels are not smoothed:
+    its probabilities are meant to be honest.
+
+    Parameters
+    ----------
+    width : int
+        Channels of the first stage; the last layer sees ``8 * width`` features. Time grows with its square.
+    epochs, batch_size, step_size, momentum, nesterov, l2
+        Of the gradient descent; `l2` is the weight decay.
+    schedule : {"one-cycle", "cosine", "constant"}
+        How the step size moves: up to `step_size` in a quarter of the time and down to zero along a cosine, only
+        down, or not at all.
+    augment : bool
+        Whether training images are moved by up to four pixels and mirrored at random.
+    rng : int or numpy.random.Generator, optional
+        Seed of the starting weights, the order of the images and their augmentation.
+
+    Attributes
+    ----------
+    weights_ : dict of arrays
+        Of the network, by torch's names.
+    history_ : list of dict
+        Loss and accuracy on the training data in each epoch.
+
+    References
+    ----------
+    He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int = 64,
+        epochs: int = 70,
+        batch_size: int = 200,
+        step_size: float = 0.1,
+        momentum: float = 0.9,
+        nesterov: bool = True,
+        l2: float = 5e-4,
+        schedule: str = "one-cycle",
+        augment: bool = True,
+        rng: int | np.random.Generator | None = None,
+    ) -> None:
+        self.width = width
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self.l2 = l2
+        self.schedule = schedule
+        self.augment = augment
+        self.rng = rng
+
+    def fit(
+        self,
+        X: NDArray[Any],
+        y: ArrayLike,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        watch: Watcher = no_watcher,
+    ) -> Self:
+        """Train on labelled images.
+
+        Parameters
+        ----------
+        X : (n, height, width, channels) or (n, height, width) array
+            Images, as bytes or real numbers of any scale.
+        y : (n,) array of int
+            Labels, 0..k-1.
+        checkpoint : path, optional
+            A file that is written after each epoch. If it is there, training goes on from it, and with the same number
+            of threads ends in the same bits as if it had never stopped; if it is that of a finished training, the
+            model is read from it. It is in torch's own format, and read as weights only: no code in it is run. If it
+            cannot be written, a line on standard error says so, and training goes on.
+        watch : callable, optional
+            Called after each batch with a `Moment`; what it raises ends the training.
+        """
+        images = _as_images(X)
+        labels = check_training_labels(y, len(images))
+        if len(images) < 2:
+            raise ValueError(f"X has {len(images)} image(s); a network that normalises by batches needs at least 2.")
+        if self.schedule not in _SCHEDULES:
+            raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(_SCHEDULES)}.")
+        rng = check_rng(self.rng)
+        if self.rng is None and checkpoint is not None:
+            raise ValueError("rng is None, so no checkpoint could ever be continued; give a seed.")
+        momentum = check_real(self.momentum, "momentum", 0, 1)
+        from baserate_lab.models import _resnet_training
+
+        plan = _resnet_training.Plan(
+            width=check_integer(self.width, "width", 1),
+            epochs=check_integer(self.epochs, "epochs", 1),
+            step_size=check_real(self.step_size, "step_size", 0, np.inf),
+            momentum=momentum,
+            nesterov=bool(self.nesterov) and momentum > 0,  # without momentum it is the same, and torch refuses it
+            l2=check_real(self.l2, "l2", 0, np.inf),
+            batch_size=check_integer(self.batch_size, "batch_size", 2),
+            schedule=self.schedule,
+            augment=bool(self.augment),
+            seed=int(rng.integers(2**62)),
+        )
+        run = hashlib.sha256(repr((plan, images.shape, images.dtype.str)).encode())
+        run.update(np.ascontiguousarray(images).data)
+        run.update(labels.data)
+        file = None if checkpoint is None else Path(checkpoint)
+        network, history = _resnet_training.train(
+            images, labels, int(labels.max()) + 1, plan, file, run.hexdigest(), watch
+        )
+        self.weights_ = {name: weight.contiguous().numpy() for name, weight in network.state_dict().items()}
+        self.history_ = history
+        self.classes_ = np.arange(labels.max() + 1)
+        return self
+
+    def predict_proba(self, X: NDArray[Any]) -> FloatArray:
+        """Class probabilities of some images."""
+        return np.asarray(softmax(self.decision_function(X), axis=1))
+
+    def decision_function(self, X: NDArray[Any]) -> FloatArray:
+        """Logits of some images."""
+        network = self._network()
+        return _in_parts(network, self._checked(X), len(self.classes_))
+
+    def features(self, X: NDArray[Any]) -> FloatArray:
+        """What the last layer sees of some images: (n, 8 * width)."""
+        network = self._network()
+        return _in_parts(network.features, self._checked(X), 8 * self.width)
+
+    @property
+    def coef_(self) -> FloatArray:
+        """(k, 8 * width) weights of the last layer."""
+        return np.array(self.weights_["head.weight"], dtype=np.float64)
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """(k,) intercepts of the last layer."""
+        return np.array(self.weights_["head.bias"], dtype=np.float64)
+
+    def _network(self) -> "Network":
+        check_trained(self, "weights_")
+        from baserate_lab.models._resnet_network import restore
+        from baserate_lab.models._torch import torch
+
+        return restore({name: torch.tensor(weight) for name, weight in self.weights_.items()}, self.width)
+
+    def _checked(self, X: NDArray[Any]) -> NDArray[Any]:
+        images, channels = _as_images(X), self.weights_["mean"].shape[1]
+        if images.shape[3] != channels:
+            raise ValueError(f"X has images of {images.shape[3]} channel(s); this model was trained on {channels}.")
+        return images
+
+
+def _as_images(X: NDArray[Any]) -> NDArray[Any]:
+    images = np.asarray(X)
+    if images.ndim == 3:
+        images = images[..., np.newaxis]
+    if images.ndim != 4 or images.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X has shape {images.shape} and dtype {images.dtype}; expected images of numbers, of shape (samples, "
+            "height, width, channels) or (samples, height, width)."
+        )
+    return check_finite(images)
+
+
+def _in_parts(function: Any, images: NDArray[Any], columns: int) -> FloatArray:
+    from baserate_lab.models._resnet_training import to_tensor
+    from baserate_lab.models._torch import torch
+
+    found = np.empty((len(images), columns))
+    with torch.no_grad():
+        for first in range(0, len(images), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            found[part] = function(to_tensor(images[part])).numpy()
+    return found

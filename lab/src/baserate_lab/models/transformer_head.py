@@ -1,0 +1,98 @@
+"""A frozen transformer with a linear softmax head: the base model of the text experiments."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
+from baserate.integrations.linear_head import two_rows
+from baserate.integrations.training_data import check_trained
+from baserate.protocols import FloatArray
+from baserate.state import Component
+from baserate.validation import check_integer, check_real
+from baserate_lab.models._training_data import check_training_labels
+from baserate_lab.models.watching import Watcher, no_watcher
+
+
+class TransformerHead(Component, saved_as="lab_transformer_head"):
+    """Texts are turned into vectors by a transformer that is not trained here; a softmax regression is fitted on them.
+
+    Needs torch and transformers: ``pip install 'baserate-lab[deep]'``. A text's vector is the mean of the last layer
+    over its tokens.
+
+    Parameters
+    ----------
+    encoder : str
+        A folder that holds a model and its tokenizer, a name that can be downloaded, or ``package:NAME`` for the
+        folder `model` in an installed Python package.
+    max_tokens : int
+        Where texts are cut. Time grows in proportion.
+    C : float
+        Inverse strength of the head's l2 penalty, as in scikit-learn's LogisticRegression.
+
+    Attributes
+    ----------
+    coef_, intercept_ : (k, d) and (k,) arrays
+        The head.
+    """
+
+    def __init__(self, encoder: str = "distilbert-base-uncased", *, max_tokens: int = 128, C: float = 1.0) -> None:
+        self.encoder = encoder
+        self.max_tokens = max_tokens
+        self.C = C
+
+    def fit(
+        self,
+        X: Sequence[str] | NDArray[Any],
+        y: ArrayLike,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        watch: Watcher = no_watcher,
+    ) -> Self:
+        """Fit the head on labelled texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Texts.
+        y : (n,) array of int
+            Labels, 0..k-1.
+        checkpoint : path, optional
+            A folder in which vectors are kept, every 256 texts: what was embedded before is not embedded again. If
+            it cannot be written, a line on standard error says so, and it goes on.
+        watch : callable, optional
+            Called as texts are embedded; what it raises ends the training.
+        """
+        labels = check_training_labels(y, len(X))
+        strength = check_real(self.C, "C", 0, np.inf, closed=False)
+        vectors = self.features(X, checkpoint=checkpoint, watch=watch)
+        head = LogisticRegression(C=strength, tol=1e-8, max_iter=10_000).fit(vectors, labels)
+        self.coef_, self.intercept_ = two_rows(head.coef_, head.intercept_)
+        self.classes_ = head.classes_
+        return self
+
+    def features(
+        self,
+        X: Sequence[str] | NDArray[Any],
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        watch: Watcher = no_watcher,
+    ) -> FloatArray:
+        """Vectors of some texts; `checkpoint` and `watch` are those of `fit`."""
+        from baserate_lab.models._encoder import Encoder, embed
+
+        if isinstance(X, str):
+            raise TypeError("X is a single text; give a list of texts.")
+        encoder = Encoder(self.encoder, check_integer(self.max_tokens, "max_tokens", 1))
+        folder = None if checkpoint is None else Path(checkpoint)
+        return embed(encoder, X, folder, watch).astype(np.float64)
+
+    def predict_proba(self, X: Sequence[str] | NDArray[Any]) -> FloatArray:
+        """Class probabilities of some texts."""
+        check_trained(self, "coef_")
+        return np.asarray(softmax(self.features(X) @ self.coef_.T + self.intercept_, axis=1))

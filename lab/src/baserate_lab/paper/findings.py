@@ -1,0 +1,121 @@
+"""The results behind an artefact: by seed, and as records beside the paper's numbers."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from baserate.protocols import FloatArray
+from baserate_lab.paper import printed
+from baserate_lab.paper.artefact import Artefact
+from baserate_lab.paper.pages.records import Record
+from baserate_lab.paper.runs import problems
+from baserate_lab.paper.runs.cells import Cell, Result
+
+_SHORT = {"marginal": "marginal", "batch_size": "batch", "train_share": "train", "n_rounds": "rounds"}
+_FIELDS = {"minutes": "seconds"}  # a metric that is a field of a result in another unit
+_SCALE = {"minutes": 1 / 60}
+
+
+class Findings:
+    """What was found for one artefact.
+
+    Parameters
+    ----------
+    artefact : Artefact
+        The table or figure.
+    cells : sequence of Cell
+        Those that were asked for.
+    results : mapping of Cell to Result
+        Those that were run.
+    """
+
+    def __init__(self, artefact: Artefact, cells: Sequence[Cell], results: Mapping[Cell, Result]) -> None:
+        self.artefact = artefact
+        self._groups: dict[Cell, dict[int, Result]] = {}
+        for cell in cells:
+            found = self._groups.setdefault(cell._replace(seed=0, model_seed=0), {})
+            if cell in results:
+                found[cell.seed] = results[cell]
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """One per group of seeds and metric."""
+        return [
+            record
+            for group, found in self._groups.items()
+            for metric in self.artefact.metrics
+            if (record := self._record(group, found, metric)) is not None
+        ]
+
+    def values(self, metric: str, **fields: Any) -> dict[int, float]:
+        """A metric by seed, of the one group with these fields; empty if it was not run.
+
+        Parameters
+        ----------
+        metric : str
+            As in a record.
+        **fields
+            Fields of a cell, enough to tell the groups apart.
+        """
+        fitting = [
+            found
+            for group, found in self._groups.items()
+            if all(getattr(group, name) == value for name, value in fields.items())
+        ]
+        if len(fitting) > 1:
+            raise ValueError(f"{len(fitting)} groups of {self.artefact.name} have {fields}; name more fields.")
+        return {} if not fitting else _values(fitting[0], metric)
+
+    def groups(self) -> list[Cell]:
+        """The cells, without their seeds."""
+        return list(self._groups)
+
+    def results(self, group: Cell) -> dict[int, Result]:
+        """The results of a group by seed."""
+        return self._groups[group]
+
+    def _record(self, group: Cell, found: dict[int, Result], metric: str) -> Record | None:
+        name, varying = self.artefact.name, self.artefact.varying
+        variant = f"{_SHORT[varying]}={getattr(group, varying)}" if varying else ""
+        problem = problems.find(group.dataset, group.model)
+        said = printed.find(
+            name,
+            dataset=problem.printed if problem else group.dataset,
+            shift=group.shift,
+            variant=variant if varying == "marginal" else "",
+            method=group.method,
+            metric=metric,
+        )
+        values = np.array(list(_values(found, metric).values()))
+        if len(values) == 0 and said is None:
+            return None
+        return Record(
+            name,
+            group.dataset,
+            group.model,
+            group.shift,
+            group.holdout or None,  # learners have none
+            group.method,
+            metric,
+            float(values.mean()) if len(values) else None,
+            float(values.std()) if len(values) else None,
+            len(values),
+            said.mean if said else None,
+            said.std if said else None,
+            problem.stand_in if problem else None,
+            variant,
+            len(said.mean_text.partition(".")[2]) if said and said.mean is not None else None,
+        )
+
+
+def _values(found: Mapping[int, Result], metric: str) -> dict[int, float]:
+    field, scale = _FIELDS.get(metric, metric), _SCALE.get(metric, 1.0)
+    raw = {seed: getattr(result, field) for seed, result in sorted(found.items())}
+    return {seed: scale * value for seed, value in raw.items() if value is not None}
+
+
+def paired(first: Mapping[int, float], second: Mapping[int, float]) -> FloatArray:
+    """Differences, first minus second, over the seeds that both have."""
+    return np.array([first[seed] - second[seed] for seed in first if seed in second])

@@ -1,0 +1,156 @@
+"""How far a run agrees with the paper: what is counted, and what is said about it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from baserate_lab.paper.pages import names
+from baserate_lab.paper.pages.records import OF_THE_MACHINE, Claim, Record
+from baserate_lab.paper.pages.run import Run
+
+READING = {
+    "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
+    "no mark": "the two differ by no more than their standard deviations together (or half of the last digit that is "
+    "printed, if larger).",
+    "*": "they differ by more than that, but by no more than twice the pooled standard deviation or a tolerance of "
+    "half a percentage point (0.03 for squared distances) or half of the last digit that is printed, whichever is "
+    "larger: they agree.",
+    "**": "they do not agree.",
+    "bold": "the lowest of its column, among the methods that adapt and are told nothing that nobody knows.",
+    "MSE to batch labels": "mean squared distance between the class mix that a method used and the label frequencies "
+    "of the round, as in the paper; “to true mix” is to the mix that the round was drawn from.",
+    "not run": "printed in the paper, not run here.",
+    "stand-in": "the paper's data set was not to be had, and another took its place. The paper's number is there for "
+    "orientation; it is neither marked nor counted.",
+}
+"""How to read a table."""
+
+
+class Count(NamedTuple):
+    """Numbers that both we and the paper have."""
+
+    agree: int
+    compared: int
+    starred: int
+    """Of those that agree, how many differ by more than the two standard deviations together."""
+
+
+class Summary(NamedTuple):
+    """What a run comes to.
+
+    Attributes
+    ----------
+    total : Count
+        Over all data sets.
+    datasets : dict of str to Count
+        Of each data set and model with a number to compare.
+    differing : dict of str to list of Record
+        Of each data set and model, those that do not agree, the farthest off first.
+    stand_ins : dict of str to (str, int)
+        Of each stand-in, what it stands for and how many numbers are not counted for that reason.
+    not_run, of_the_machine, unprinted : int
+        Numbers of the paper without ours; times and sizes, which are not held against each other; ours without a
+        number of the paper.
+    claims : list of Claim
+        All of them.
+    seeds : tuple of int
+        The least and the most.
+    """
+
+    total: Count
+    datasets: dict[str, Count]
+    differing: dict[str, list[Record]]
+    stand_ins: dict[str, tuple[str, int]]
+    not_run: int
+    of_the_machine: int
+    unprinted: int
+    claims: list[Claim]
+    seeds: tuple[int, int]
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in a line."""
+        agree, compared, starred = self.total
+        if not compared:
+            return "No number of this run can be held against one that the paper prints."
+        near = f"; {starred} of them differ by more than the two standard deviations together" if starred else ""
+        return f"{agree} of {compared} numbers ({_share(agree, compared)}) agree with the paper's{near}."
+
+    @property
+    def left_out(self) -> str:
+        """What is not counted, and why."""
+        parts = []
+        if self.stand_ins:
+            n = sum(count for _, count in self.stand_ins.values())
+            which = [f"{names.dataset(name)} for {names.dataset(of)}" for name, (of, _) in self.stand_ins.items()]
+            parts.append(f"{n} on stand-ins ({', '.join(which)})")
+        parts += [f"{self.not_run} of the paper that were not run"] if self.not_run else []
+        parts += [f"{self.of_the_machine} times or sizes"] if self.of_the_machine else []
+        parts += [f"{self.unprinted} of ours that the paper does not print"] if self.unprinted else []
+        left = f"Not counted: {'; '.join(parts)}." if parts else ""
+        return f"What is printed in several tables is counted in each. {left}".rstrip()
+
+    @property
+    def claims_sentence(self) -> str:
+        """How the claims fare, in a line."""
+        if not self.claims:
+            return ""
+        holds, fails, open_ = (sum(claim.holds is state for claim in self.claims) for state in (True, False, None))
+        undecided = f", {open_} undecided" if open_ else ""
+        return f"Of the checks below, {holds} hold, {fails} do not hold{undecided}."
+
+    @property
+    def seeds_sentence(self) -> str:
+        """How often each number was measured."""
+        low, high = self.seeds
+        return f"{high}" if low == high else f"{low} to {high}"
+
+
+def summarise(run: Run) -> Summary:
+    """Count everything, artefact by artefact: a number that the paper prints twice is held against ours twice."""
+    records = [record for part in run.artefacts for record in part.records if record.metric in part.artefact.metrics]
+    judged = [record for record in records if record.judged]
+    datasets = list(dict.fromkeys(record.problem for record in judged))
+    of = {name: [record for record in judged if record.problem == name] for name in datasets}
+    differing = {name: [record for record in of[name] if not record.agrees] for name in datasets}
+    both = [record for record in records if record.ours_mean is not None and record.paper_mean is not None]
+    replaced = [record for record in both if record.stand_in]
+    stand_ins = {
+        record.dataset: (record.stand_in or "", sum(other.dataset == record.dataset for other in replaced))
+        for record in replaced
+    }
+    seeds = [record.seeds for record in records if record.ours_mean is not None] or [0]
+    return Summary(
+        total=_count(judged),
+        datasets={name: _count(of[name]) for name in datasets},
+        differing={
+            name: sorted(found, key=lambda record: (record.metric, -abs(record.difference)))
+            for name, found in differing.items()
+            if found
+        },
+        stand_ins=stand_ins,
+        not_run=sum(record.ours_mean is None and record.paper_mean is not None for record in records),
+        of_the_machine=sum(record.comparable and record.metric in OF_THE_MACHINE for record in records),
+        unprinted=sum(record.ours_mean is not None and record.paper_mean is None for record in records),
+        claims=[claim for part in run.artefacts for claim in part.claims],
+        seeds=(min(seeds), max(seeds)),
+    )
+
+
+def verdict(claim: Claim) -> str:
+    """Whether a claim holds, in words."""
+    return "undecided" if claim.holds is None else "holds" if claim.holds else "does not hold"
+
+
+def why(run: Run, summary: Summary) -> dict[str, str]:
+    """Of each data set on which something does not agree, the reason, or that none is known."""
+    return {name: run.reasons.get(name, "No reason is known.") for name in summary.differing}
+
+
+def _count(records: Sequence[Record]) -> Count:
+    agree = [record for record in records if record.agrees]
+    return Count(len(agree), len(records), sum(record.beyond_spread for record in agree))
+
+
+def _share(part: int, whole: int) -> str:
+    # Never rounded up to all.
+    return f"{100 * part // whole} %"

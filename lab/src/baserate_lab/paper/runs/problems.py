@@ -1,0 +1,159 @@
+"""The base models of the experiments, as the paper's tables have them."""
+
+from typing import Literal, NamedTuple
+
+
+class Problem(NamedTuple):
+    """A data set and the base model on it.
+
+    Attributes
+    ----------
+    dataset, model : str
+        A pair of `baserate_lab.models.RECIPES`.
+    printed : str
+        The paper's name for the data set whose numbers stand beside ours.
+    full : int
+        Labelled samples that the model was not trained on: the holdout of the tables with all of it.
+    small : int
+        Labelled samples of the tables with little holdout: 2 % of all, as run, where that is enough.
+    lipschitz : float
+        The longest gradient of ROGD's loss, as it was set in the published run for that data set.
+    uogd_lipschitz : float
+        The same of UOGD's and ATLAS's, which decides their steps. 1 is what the published script falls back to when it
+        has none stored, and meets the figures of the synthetic data and the order of the methods on MNIST. By the
+        script's rule (the longest of 1,000 gradients at random weights and inputs) it is about 60 on Fashion-MNIST,
+        which meets the figures there. On MNIST the rule gives about 18, with which UOGD and ATLAS are level with FTH
+        under Mon, where the paper has them behind. Which of the two was run is not known; the printed figures decide.
+    calibrator : "temperature" or "vector"
+        What makes the outputs honest before they are re-weighted.
+    cheap : bool
+        Whether the base model is trained anew for each seed.
+    most_seeds : int
+        More are not run, because the cells of this one take long.
+    differs : str
+        What differs from the published run; empty if nothing is known to.
+    """
+
+    dataset: str
+    model: str
+    printed: str
+    full: int
+    small: int
+    lipschitz: float
+    uogd_lipschitz: float = 1.0
+    calibrator: Literal["temperature", "vector"] = "temperature"
+    cheap: bool = True
+    most_seeds: int = 1000
+    differs: str = ""
+
+    @property
+    def stand_in(self) -> str | None:
+        """The paper's data set in whose place this one is."""
+        return None if self.dataset == self.printed else self.printed
+
+    @property
+    def title(self) -> str:
+        """As in a heading."""
+        return f"{self.dataset} {self.model}"
+
+
+SYNTHETIC = Problem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
+MNIST = Problem(
+    "mnist",
+    "mlp",
+    "mnist",
+    12_000,
+    240,
+    0.696,
+    differs="Each seed trains its own network, the 784-20-10 that was run (the text says 784-100-100-20-10); the "
+    "published figures are of one network. The steps of UOGD and ATLAS are those of the constant that the published "
+    "script falls back to (1). With the one of its rule (about 18 here) the two are level with FTH under Mon (ahead by "
+    "0.1 over seeds 0 to 9, behind by 0.1 to 0.3 over seeds 10 to 19), where the paper has them behind. How wrong UOGD "
+    "is varies much between networks: under Mon it is last, as printed, with 5.5 % over seeds 0 to 9, with 7.1 % over "
+    "seeds 10 to 19.",
+)
+FOREST = Problem(
+    "mnist",
+    "forest",
+    "mnist",
+    12_000,
+    240,
+    0.642,
+    calibrator="vector",
+    differs="Which stream the published forest saw is not said. Vector scaling: with the temperature scaling of the "
+    "text adapting makes such a forest worse by a point; with this it helps a little, but by less than printed.",
+)
+CIFAR10 = Problem(
+    "cifar10",
+    "resnet18-narrow",
+    "cifar10",
+    10_000,
+    200,
+    0.674,
+    cheap=False,
+    most_seeds=5,
+    differs="A narrower ResNet18 (width 32 instead of 64), trained for 16 epochs with one cycle instead of 70 at a "
+    "constant rate; it is wrong on 10 % of an even mix, the published one on 16 %. One network for all seeds.",
+)
+CIFAR10_SMALL = CIFAR10._replace(
+    model="resnet18-small",
+    differs="A ResNet18 a quarter as wide, trained for 8 epochs, so that it can be trained on every split.",
+)
+EUROSAT = Problem(
+    "crop",
+    "mlp",
+    "eurosat",
+    3_360,
+    240,
+    1.956,
+    most_seeds=3,
+    differs="EuroSAT cannot be had here: the UCR Crop series (24 kinds of land cover) stand in for it, with an MLP.",
+)
+FASHION = Problem(
+    "fashion",
+    "mlp",
+    "fashion",
+    12_000,
+    240,
+    0.679,
+    60.0,
+    differs="Each seed trains its own network; how many of the first class it mistakes, on which all these streams "
+    "turn, varies by a factor of three between seeds. The published figures are of one network. The steps of UOGD and "
+    "ATLAS follow the published rule.",
+)
+ARXIV = Problem(
+    "arxiv-random",
+    "minilm",
+    "arxiv",
+    2_422,
+    230,
+    0.726,
+    cheap=False,
+    most_seeds=3,
+    differs="About 1 % of the papers, and a linear head on a frozen MiniLM instead of a trained DistilBERT.",
+)
+SHL = Problem(
+    "hapt",
+    "linear",
+    "shl",
+    951,
+    120,
+    1.664,
+    cheap=False,
+    differs="SHL cannot be had here: HAPT (six activities, 15 persons one after the other) stands in for it.",
+)
+
+TABLE = (SYNTHETIC, MNIST, CIFAR10, EUROSAT, FASHION, ARXIV)
+"""The columns of the paper's tables, in their order."""
+
+CIFAR10_ONLINE = CIFAR10._replace(
+    model="pca-mlp",
+    differs="The network that learns along the stream is an MLP on 100 principal components of the pixels, not a "
+    "ResNet18 that was trained before: its error is far higher.",
+)
+ALL = (*TABLE, FOREST, CIFAR10_SMALL, CIFAR10_ONLINE, SHL)
+
+
+def find(dataset: str, model: str) -> Problem | None:
+    """The problem of a data set and a model, if there is one."""
+    return next((problem for problem in ALL if (problem.dataset, problem.model) == (dataset, model)), None)

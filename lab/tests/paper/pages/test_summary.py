@@ -1,0 +1,107 @@
+import pytest
+
+from baserate_lab.paper.pages import markdown
+from baserate_lab.paper.pages.names import duration
+from baserate_lab.paper.pages.records import Claim
+from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.summary import summarise, why
+
+from .made_up import artefact, big_run, record
+
+RECORDS = [
+    record("FTH", 5.0, 5.0),
+    record("ROGD", 5.375, 5.0),  # agrees by the tolerance
+    record("UOGD", 7.0, 5.0),
+    record("ATLAS", 1.0, 5.0, seeds=1),
+    record("FTH", 9.0, 5.0, dataset="cifar10"),
+    record("FTH", 5.0, 5.0, dataset="crop", stand_in="eurosat"),
+    record("ROGD", 50.0, 5.0, dataset="crop", stand_in="eurosat"),
+    record("Base", None, 5.0),
+    record("Arrows", 5.0, None),
+    record("FTH", 5.0, 5.0, metric="minutes"),
+    record("FTH", 5.0, 5.0, metric="seconds"),  # not a metric of the artefact
+]
+CLAIMS = [Claim("table-a", "a", True, ""), Claim("table-a", "b", False, ""), Claim("table-a", "c", None, "")]
+
+
+@pytest.fixture
+def run():
+    return Run(
+        "baserate reproduce",
+        1.0,
+        [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
+        {"cifar10 mlp": "Why."},
+    )
+
+
+def test_counts(run):
+    found = summarise(run)
+    assert found.total == (2, 5, 1)
+    assert found.datasets == {"mnist mlp": (2, 4, 1), "cifar10 mlp": (0, 1, 0)}
+    assert {name: [r.method for r in records] for name, records in found.differing.items()} == {
+        "mnist mlp": ["ATLAS", "UOGD"],  # the farthest off first
+        "cifar10 mlp": ["FTH"],
+    }
+    assert found.stand_ins == {"crop": ("eurosat", 2)}
+    assert (found.not_run, found.unprinted, found.of_the_machine) == (1, 1, 1)
+    assert found.seeds == (1, 3)
+
+
+def test_two_models_of_a_data_set_are_counted_and_explained_apart():
+    records = [
+        record("FTH", 9.0, 5.0),
+        record("FTH", 5.0, 5.0, model="forest"),
+        record("ROGD", 9.0, 5.0, model="forest"),
+    ]
+    run = Run("", 0.0, [Part(artefact(), records, [])], {"mnist forest": "Why.", "mnist": "Of neither."})
+    found = summarise(run)
+    assert found.datasets == {"mnist mlp": (0, 1, 0), "mnist forest": (1, 2, 0)}
+    assert why(run, found) == {"mnist mlp": "No reason is known.", "mnist forest": "Why."}
+
+
+def test_every_number_is_counted_once():
+    run = big_run()
+    found = summarise(run)
+    n_stand_ins = sum(n for _, n in found.stand_ins.values())
+    n_counted = found.total.compared + n_stand_ins + found.not_run + found.unprinted + found.of_the_machine
+    n_empty = sum(r.ours_mean is None and r.paper_mean is None for part in run.artefacts for r in part.records)
+    assert n_counted + n_empty == sum(len(part.records) for part in run.artefacts)
+
+
+def test_sentences(run):
+    found = summarise(run)
+    assert found.sentence.startswith("2 of 5 numbers (40 %) agree with the paper's; 1 of them")
+    assert found.left_out == (
+        "What is printed in several tables is counted in each. Not counted: 2 on stand-ins (Crop for EuroSAT); 1 of "
+        "the paper that were not run; 1 times or sizes; 1 of ours that the paper does not print."
+    )
+    assert found.claims_sentence == "Of the checks below, 1 hold, 1 do not hold, 1 undecided."
+    assert found.seeds_sentence == "1 to 3"
+
+
+def test_nearly_all_is_not_all():
+    records = [record(f"m{i}", 5.0, 5.0) for i in range(999)] + [record("x", 9.0, 5.0)]
+    assert "(99 %)" in summarise(Run("", 0.0, [Part(artefact(), records, [])], {})).sentence
+
+
+def test_nothing_to_compare():
+    found = summarise(Run("", 0.0, [], {}))
+    assert found.sentence.startswith("No number")
+    assert (found.left_out, found.claims_sentence) == ("What is printed in several tables is counted in each.", "")
+
+
+def test_markdown_tells_counts_reasons_claims_and_figures(run):
+    page = markdown.page(run, {"table-a": "figures/a.svg"})
+    assert "| MNIST (mlp) | 2 | 4 | No reason is known. |" in page
+    assert "| CIFAR-10 (mlp) | 0 | 1 | Why. |" in page
+    # Named where those of all artefacts come together, and not below their own.
+    for state, text in (("holds", "a"), ("does not hold", "b"), ("undecided", "c")):
+        assert page.splitlines().count(f"- **{state}**: {text}") == 1
+        assert f"- **{state}**: `table-a`, {text}" in markdown.summary(run).splitlines()
+    assert "![Title of table-a](figures/a.svg)" in page
+    assert "`baserate reproduce` in 1 s" in page
+    assert "![" not in markdown.page(run)
+
+
+def test_durations():
+    assert [duration(s) for s in (0.4, 59.6, 3599.4, 3600)] == ["0 s", "1 min 0 s", "59 min 59 s", "1 h 0 min"]

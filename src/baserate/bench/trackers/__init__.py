@@ -1,1 +1,0 @@
-"""How well trackers follow a class mix, measured: ``python -m baserate.bench.trackers``."""

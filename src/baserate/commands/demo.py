@@ -1,0 +1,87 @@
+"""``baserate demo``: a tour on real data."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from baserate._version import __version__
+from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.progress import progress_bars
+
+if TYPE_CHECKING:
+    from baserate.demo import Demo
+
+
+def demo(
+    rounds: Annotated[int, typer.Option(min=1, help="Length of each stream.")] = 1000,
+    batch_size: Annotated[int, typer.Option(min=1, help="Samples in a round.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where to write the HTML report.")] = Path("baserate-demo.html"),
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report; matplotlib is not needed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """A tour on real data: handwritten digits, four ways to drift, every method, a table and an HTML report."""
+    if not no_report:
+        check_writable(out, "--out", "baserate-demo.html")
+        try:
+            from baserate.reports.demo import write
+        except ModuleNotFoundError as error:
+            fail(f"{error} (or leave the report out with --no-report)")
+    with progress_bars() as progress:
+        task = progress.add_task("Loading", total=None)
+
+        from baserate.demo import prepare_problem, run_demo
+
+        problem = prepare_problem(seed)
+        if batch_size > problem.largest_batch:
+            fail(
+                f"--batch-size is {batch_size}; a round may be of one digit alone, and there are only "
+                f"{problem.largest_batch} images of the rarest. Make batches smaller."
+            )
+
+        def watched(cells: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+            for shift, method in progress.track(cells, task_id=task):
+                progress.update(task, description=f"{shift}: {method}")
+                yield shift, method
+
+        result = run_demo(problem, rounds, batch_size, seed, track=watched)
+    if as_json:
+        typer.echo(_json(result))
+    else:
+        _print(result)
+    if not no_report:
+        try:
+            write(result, out)
+        except OSError as error:
+            fail(f"could not write the report to {out} ({error.strerror}).", FAILURE)
+        typer.echo(f"Report: {out.resolve()}", err=as_json)
+
+
+def _print(result: "Demo") -> None:
+    from rich.console import Console
+
+    from baserate.reports.demo_rows import COLUMNS, conclusion, demo_rows
+    from baserate.reports.tables import to_rich
+
+    rows = demo_rows(result)
+    console = Console(highlight=False)
+    console.print(to_rich(rows, COLUMNS, group="shift", mark="best"))
+    console.print(f"\n{conclusion(rows)}\n", markup=False)
+
+
+def _json(result: "Demo") -> str:
+    from baserate.reports.demo_rows import conclusion, demo_rows
+
+    rows = demo_rows(result)
+    found = {
+        "baserate": __version__,
+        "rounds": result.n_rounds,
+        "batch_size": result.batch_size,
+        "seed": result.seed,
+        "conclusion": conclusion(rows),
+        "rows": rows,
+    }
+    return json.dumps(found, indent=2)

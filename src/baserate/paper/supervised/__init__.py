@@ -1,1 +1,0 @@
-"""The theory of the supervised half, shown: ``python -m baserate.paper.supervised``."""

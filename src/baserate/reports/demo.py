@@ -1,0 +1,140 @@
+"""The HTML report of the demo: one file that asks for nothing from outside."""
+
+import os
+import platform
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+import sklearn  # type: ignore[import-untyped]
+
+from baserate._version import __version__
+from baserate.demo.experiment import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, Cell, Demo, describe
+from baserate.demo.trust_tour import tour
+from baserate.reports import figures, page
+from baserate.reports.demo_rows import COLUMNS, conclusion, demo_rows
+from baserate.reports.demo_trust import section as trust_section
+from baserate.reports.tables import to_html
+from baserate.state import write_atomically
+
+_TITLE = "Handwritten digits while their mix drifts"
+_SHIFTS = {
+    "Monotone": "Eights become steadily more common, from one digit in ten to every digit.",
+    "Square": "Every {period} rounds the stream jumps from an even mix of digits to eights alone, or back.",
+    "Sinusoidal": "Eights swell from one digit in ten to every digit and ebb away again, in waves of {period} rounds.",
+    "Bernoulli": "The stream jumps from an even mix of digits to eights alone, or back, at random: once in {period} "
+    "rounds on average.",
+}
+_READING = {
+    "error %": "share of samples whose most probable digit was wrong.",
+    "MSE to true mix": "mean squared distance between the class mix a method used and the true one that round.",
+    "MSE to batch labels": "the same to the label frequencies of the round's few samples, as the paper's tables have "
+    "it. Their chance is part of this figure, so that even the oracle does not reach zero.",
+    "dynamic regret": "expected mistakes beyond the oracle's if each round had one sample, with labels sampled from "
+    "the probabilities, measured on the whole pool of images. Below zero is possible: a label sampled from the right "
+    "probabilities is not always the best guess.",
+}
+
+
+def render(demo: Demo) -> str:
+    """The page. The same experiment gives the same page, byte for byte."""
+    results, problem = demo_rows(demo), demo.problem
+    wrong = 100 * (problem.pool_proba.argmax(axis=1) != problem.pool_y)
+    shifts = list(dict.fromkeys(cell.shift for cell in demo.cells))
+    methods = list(dict.fromkeys(cell.method for cell in demo.cells))
+    styles = figures.line_styles([method for method in methods if method not in REFERENCES])
+    styles |= {
+        BASE: figures.LineStyle("truth", ()),
+        OPTIMAL: figures.LineStyle("ink", (6.0, 2.0)),
+        ORACLE: figures.LineStyle("ink", (1.0, 1.5)),
+    }
+    sections = [
+        _section(demo, [cell for cell in demo.cells if cell.shift == shift], results, styles) for shift in shifts
+    ]
+    command = f"baserate demo --rounds {demo.n_rounds} --batch-size {demo.batch_size} --seed {demo.seed}"
+    body = f"""<main>
+<h1>{_TITLE}</h1>
+<p class="lead">A classifier learned to read handwritten digits when all ten were equally common. Then the mix
+changes from round to round, in {len(shifts)} different ways, while the digits themselves look the same as ever. Each
+method below watches the classifier at work, {demo.batch_size} images a round for {demo.n_rounds:,} rounds, without one
+label, and adapts its predictions to what it sees.</p>
+<p class="lead finding">{escape(conclusion(results)).replace(" %", "&nbsp;%")}</p>
+{"".join(sections)}
+{trust_section(tour(demo.n_rounds, demo.batch_size, demo.seed))}
+<h2>How to read this</h2>
+<dl>{page.definitions(_READING)}</dl>
+<p>“best” marks the method with the fewest mistakes on a shift, among those that could be used in earnest.</p>
+<h2>The methods</h2>
+<p>A <em>sighting</em> is what the unlabelled images of one round say about the class mix (BBSE); it is noisy, and the
+methods differ in what they make of it. Most average it and re-weight the probabilities; ROGD moves the weights
+themselves, and UOGD, ATLAS and RetrainLastLayer change the last layer of the model, which is more work and asks for
+more labelled samples: what they play is no re-weighting, so that they have no dynamic regret here, and UOGD and ATLAS
+have no class mix either.</p>
+<dl>{page.definitions({method: describe(method) for method in methods})}</dl>
+</main>
+<footer>
+<p>Data: {escape(problem.provenance)} The model, a logistic regression, was trained on {problem.n_train} images; another
+{len(problem.holdout_y):,} labelled images tell the methods how it errs, and the streams are drawn from
+{len(problem.pool_y):,} that it never saw. The class that moves is {escape(problem.class_names[MOVING])}: the
+model mistakes {wrong[problem.pool_y == MOVING].mean():.0f}&nbsp;% of them and {wrong.mean():.0f}&nbsp;% of all digits
+when all are equally common. On a class that it never mistakes there would be nothing to gain.</p>
+<p>Shifts and methods: Baby et al., “Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms”, NeurIPS
+2023.</p>
+<p>Made by <code>{escape(command)}</code> with baserate {__version__}, NumPy {np.__version__}, scikit-learn
+{sklearn.__version__}, Python {platform.python_version()}.</p>
+</footer>"""
+    return page.render(f"{_TITLE} | baserate demo", body)
+
+
+def _section(
+    demo: Demo, cells: list[Cell], results: list[dict[str, Any]], styles: Mapping[str, figures.LineStyle]
+) -> str:
+    """One shift: words, figures, table."""
+    shift = cells[0].shift
+    by_method = {cell.method: cell.evaluation for cell in cells}
+    rivals = [method for method in by_method if method not in REFERENCES]
+    tracked = {m: by_method[m].prior[:, MOVING] for m in rivals if not np.isnan(by_method[m].prior).any()}
+    mistakes = {method: evaluation.wrong.cumsum() for method, evaluation in by_method.items()}
+    saved = {method: mistakes[BASE] - wrong for method, wrong in mistakes.items() if method != BASE}
+    sunk = [
+        f" {m} leaves the picture and ends at {saved[m][-1]:,}."
+        for m in rivals
+        if saved[m].min() < figures.lower_edge(saved)
+    ]
+    most = max(rivals, key=lambda method: int(saved[method][-1]))
+    mix = figures.mix_figure(
+        by_method[BASE].q[:, MOVING],
+        tracked,
+        styles,
+        label=f"Line chart: the true share of eights under the {shift} shift, and the share that each method tracks.",
+        name=f"{shift}-mix",
+    )
+    avoided = figures.saved_figure(
+        saved,
+        styles,
+        label=f"Line chart: mistakes avoided under the {shift} shift. {most} ends highest of the methods without "
+        f"labels, at {saved[most][-1]:,}; the oracle ends at {saved[ORACLE][-1]:,}.",
+        name=f"{shift}-saved",
+    )
+    table = to_html(
+        [row for row in results if row["shift"] == shift], COLUMNS, caption=f"{shift} shift: results", mark="best"
+    )
+    names = {"true share, or doing nothing": styles[BASE]} | {m: s for m, s in styles.items() if m != BASE}
+    return f"""<section>
+<h2>{escape(shift)}</h2>
+<p>{escape(_SHIFTS[shift].format(period=int(np.sqrt(demo.n_rounds))))}</p>
+<ul class="legend">{"".join(figures.legend_entry(name, style) for name, style in names.items())}</ul>
+<div class="figures">
+<figure>{mix}<figcaption>The grey line is the truth, which no method sees.</figcaption></figure>
+<figure>{avoided}<figcaption>Compared with leaving the model alone, the grey line; out of
+{demo.n_rounds * demo.batch_size:,} predictions.{escape("".join(sunk))}</figcaption></figure>
+</div>
+{page.scrolling(table, f"Results of the {shift} shift")}
+</section>
+"""
+
+
+def write(demo: Demo, path: str | os.PathLike[str]) -> None:
+    """Write the page to a file, whole or not at all."""
+    write_atomically(path, render(demo).encode())

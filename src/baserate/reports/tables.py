@@ -1,0 +1,76 @@
+"""Tables out of tidy rows, for the terminal and for a page."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, Any]
+
+
+class Column(NamedTuple):
+    """A column: its title, which entry of a row it shows, and how."""
+
+    title: str
+    key: str
+    show: Callable[[Any], str]
+
+    def cell(self, row: Row) -> str:
+        """What a row shows in this column; a dash for what it has not."""
+        value = row[self.key]
+        return "-" if value is None else self.show(value)
+
+
+def to_rich(rows: Sequence[Row], columns: Sequence[Column], *, group: str, mark: str) -> Table:
+    """A table for the terminal.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Those with the same `group` follow each other.
+    columns : sequence of Column
+        What to show; the first is text, the others are numbers.
+    group : str
+        The entry that divides the table into sections.
+    mark : str
+        The entry that says whether a row is marked; its name is what a marked row says.
+    """
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column(f"{group} / {columns[0].title}", no_wrap=True)
+    for column in columns[1:]:
+        table.add_column(column.title, justify="right")
+    table.add_column()
+    for name, section in itertools.groupby(rows, key=lambda row: row[group]):
+        table.add_row(Text(name, "bold"))
+        for row in section:
+            first, *others = (column.cell(row) for column in columns)
+            # As text, because square brackets in a name would be taken for markup.
+            cells = (f"  {first}", *others, mark if row[mark] else "")
+            table.add_row(*(Text(cell, "bold green" if row[mark] else "") for cell in cells))
+        table.add_section()
+    return table
+
+
+def to_html(rows: Sequence[Row], columns: Sequence[Column], *, caption: str, mark: str) -> str:
+    """The same for a page; `columns` and `mark` as in `to_rich`."""
+    lines = []
+    for row in rows:
+        first, *others = (escape(column.cell(row)) for column in columns)
+        first = re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", first)  # a narrow screen may break LongNames
+        tag = f" <em>{escape(mark)}</em>" if row[mark] else ""
+        cells = "".join(f"<td>{cell}</td>" for cell in others)
+        lines.append(f'<tr{" class=marked" if row[mark] else ""}><th scope="row">{first}{tag}</th>{cells}</tr>')
+    return html_frame([escape(column.title) for column in columns], lines, caption=caption)
+
+
+def html_frame(head: Sequence[str], lines: Sequence[str], *, caption: str) -> str:
+    """A table around rows that are elements already; so are the titles, but not the caption."""
+    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
+    body = "\n".join(lines)
+    top = f"<caption>{escape(caption)}</caption>\n<thead><tr>{titles}</tr></thead>"
+    return f"<table>{top}\n<tbody>\n{body}\n</tbody></table>"

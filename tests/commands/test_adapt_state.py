@@ -1,0 +1,656 @@
+"""What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+import baserate
+from baserate import state
+from baserate.cli import app
+from baserate.files import lock, sinks
+from baserate.files import run as running
+
+from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
+from ..files.streams import CLASSES, frame, holdout, read, write
+
+P = [f"p_{name}" for name in CLASSES]
+N = 9000
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(holdout(), tmp_path / "holdout.csv")
+
+
+@pytest.mark.parametrize(("form", "keyed"), [("csv", False), ("parquet", False), ("jsonl", False), ("parquet", True)])
+def test_a_killed_run_goes_on_and_its_output_is_the_same_byte_for_byte(form, keyed, tmp_path, monkeypatch):
+    table, y = frame(N, shop=(["north", "south", "west"] * N)[:N])
+    labels = [CLASSES[c] if i % 7 == 0 else None for i, c in enumerate(y)]
+    write(table.with_columns(truth=pl.Series(labels)), tmp_path / f"s.{form}")
+    words = [f"s.{form}", "--holdout", "holdout.csv", "--rounds", "50", "--labels", "truth", "--id", "id"]
+    words += ["--key", "shop"] if keyed else []
+    done(*words, "-o", f"whole.{form}")
+    with monkeypatch.context() as patch:
+        killer = Killer(patch)
+        done(*words, "-o", f"o.{form}", "--state", "kept")
+    assert killer.count > 100
+    whole = Path(f"whole.{form}").read_bytes(), Path("whole.rounds.csv").read_bytes()
+    assert (Path(f"o.{form}").read_bytes(), Path("o.rounds.csv").read_bytes()) == whole
+    kept = state.load("kept")
+    last = range(killer.count - 7, killer.count + 1)  # where the run ends, every moment counts
+    some = np.random.default_rng([keyed, len(form)]).integers(1, killer.count, 4)
+    for moment in sorted({1, *some.tolist(), *last}):
+        for name in ("kept", f"o.{form}", "o.rounds.csv"):
+            Path(name).unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            Killer(patch, moment)
+            with pytest.raises(Killed):
+                adapt(*words, "-o", f"o.{form}", "--state", "kept")
+        done(*words, "-o", f"o.{form}", "--state", "kept")
+        assert (Path(f"o.{form}").read_bytes(), Path("o.rounds.csv").read_bytes()) == whole, moment
+        again = state.load("kept")
+        assert state.dumps(again.adapter) == state.dumps(kept.adapter)
+        assert (again.rows, again.files, again.adapted_right) == (N, 1, kept.adapted_right)
+        assert not [name for name in files() if name.startswith(".")]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypatch):
+    n = 20_000
+    write(frame(n)[0], tmp_path / f"s.{form}")
+    words = [f"s.{form}", "-o", f"o.{form}", "--holdout", "holdout.csv", "--rounds", "100", "--state", "kept"]
+    with monkeypatch.context() as patch:
+        rows = 0
+
+        def step(self, batch, real=running.Stepper.step):
+            nonlocal rows
+            rows += len(batch.proba)
+            if rows > 0.9 * n:
+                raise Killed
+            return real(self, batch)
+
+        patch.setattr(running.Stepper, "step", step)
+        with pytest.raises(Killed):
+            adapt(*words)
+    found = json.loads(done(*words, "--json").stdout)
+    assert n - found["resumed_at_row"] <= 0.15 * n
+    assert found["rows"] == n
+
+
+@pytest.mark.parametrize(
+    ("takes", "a_row", "at_least", "at_most"),
+    [
+        (0.001, 0.001, 32, 32),
+        (0.03, 0.0001, 30, 32),  # 1 second of saves are free, even if the file takes less
+        (0.5, 0.001, 3, 4),
+        (10.0, 0.001, 1, 1),
+        (10.0, 1.0, 31, 40),  # 10 seconds are nothing in an hour, and every 30 seconds will do
+    ],
+)
+def test_a_state_that_takes_long_is_saved_less_often(takes, a_row, at_least, at_most, monkeypatch):
+    clock = 0.0
+    monkeypatch.setattr(running.time, "monotonic", lambda: clock)
+    due, saves, lost, last = running._Due(3200, 0), 0, 0, 0
+    for row in range(10, 3201, 10):
+        clock += 10 * a_row
+        if due.now(row, running._NOTHING):
+            lost, last, saves = max(lost, row - last), row, saves + 1
+            with due.saving():
+                clock += takes
+    assert at_least <= saves <= at_most
+    assert takes > 0.1 * 3200 * a_row or lost <= 0.15 * 3200
+
+
+def test_the_output_does_not_depend_on_how_long_saving_takes(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.parquet")
+    words = ["s.parquet", "--rounds", "50", "--holdout", "holdout.csv", "-o"]
+    done(*words, "whole.parquet")
+    saves = 0
+
+    def slow(self, path, real=running.Kept.save):
+        nonlocal saves
+        saves += 1
+        time.sleep(0.7)
+        real(self, path)
+
+    monkeypatch.setattr(running.Kept, "save", slow)
+    done(*words, "o.parquet", "--state", "kept")
+    assert 2 <= saves <= 6
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+
+
+def test_killed_by_a_signal_at_random_moments(tmp_path):
+    write(
+        frame(300_000, seed=3)[0], tmp_path / "s.parquet"
+    )  # enough to be killed in the middle, on a busy machine, too
+    words = [sys.executable, "-m", "baserate", "adapt", "s.parquet", "--holdout", "holdout.csv"]
+    words += ["--rounds", "50"]
+    subprocess.run([*words, "-o", "whole.parquet"], check=True, capture_output=True)
+    rng = np.random.default_rng(8)
+    kills = 0
+    for _ in range(3):
+        with subprocess.Popen([*words, "-o", "o.parquet", "--state", "kept"], stdout=subprocess.DEVNULL) as process:
+            before = Path("kept").stat().st_mtime_ns if Path("kept").exists() else 0
+            while process.poll() is None and (not Path("kept").exists() or Path("kept").stat().st_mtime_ns == before):
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+        kills += process.returncode == -signal.SIGKILL
+    assert kills
+    subprocess.run([*words, "-o", "o.parquet", "--state", "kept"], check=True, capture_output=True)
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+    assert Path("o.rounds.csv").read_bytes() == Path("whole.rounds.csv").read_bytes()
+
+
+def _hears():
+    """Where tests run in the background, SIGINT is ignored, and would be by what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGHUP, True)]
+)
+def test_ctrl_c_leaves_no_half_of_an_output(number, kept, tmp_path):
+    write(frame(300_000)[0], tmp_path / "s.csv")
+    there = {"holdout.csv", "s.csv"}
+    words = [sys.executable, "-m", "baserate", "adapt", "s.csv", "-o", "o.csv", "--holdout", "holdout.csv"]
+    # Small rounds take long: a busy machine must not be done with the file before the signal comes.
+    words += ["--rounds", "10", "--state", "kept"] if kept else ["--rounds", "10"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=_hears) as process:
+        # With a state, wait until something is in it.
+        while not (Path("kept").exists() if kept else any(name.endswith(".part") for name in files())):
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(number)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert said.endswith("baserate: stopped.\n")
+    assert "o.csv" not in files()
+    if kept:
+        assert "the same command goes on" in said
+        result = subprocess.run([*words, "--json"], check=True, capture_output=True)
+        assert json.loads(result.stdout)["resumed_at_row"] > 0
+        assert set(files()) == there | {"o.csv", "o.rounds.csv", "kept"}
+    else:
+        assert "nothing was written" in said
+        assert set(files()) == there
+
+
+def running_in_the_midst(words):
+    """A run of its own that is stopped while it works, after its state was saved."""
+    process = subprocess.Popen([sys.executable, "-m", "baserate", "adapt", *words], stdout=subprocess.DEVNULL)
+    while not Path("kept").exists():
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGSTOP)
+    return process
+
+
+def test_a_state_is_used_by_one_run_at_a_time(tmp_path):
+    for name, n in (("s", 300_000), ("t", 300)):
+        write(frame(n)[0], tmp_path / f"{name}.csv")
+    options = ["--rounds", "10", "--state", "kept", "--holdout", "holdout.csv"]
+    process = running_in_the_midst(["s.csv", "-o", "o.csv", *options])
+    try:
+        there = {name: Path(name).read_bytes() for name in files()}
+        for words in (["s.csv", "-o", "o.csv"], ["t.csv", "-o", "p.csv"], ["t.csv", "-o", "p.csv", "--restart"]):
+            result = adapt(*words, *options)
+            assert result.exit_code == 2
+            assert "--state kept is used by another run" in result.stderr
+        assert {name: Path(name).read_bytes() for name in files()} == there
+        process.send_signal(signal.SIGCONT)
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert state.load("kept").rows == 300_000
+    done("t.csv", "-o", "p.csv", *options)
+    assert not [name for name in files() if name.startswith(".")]
+
+
+def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path, monkeypatch):
+    for i in range(2):
+        write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
+    (tmp_path / "elsewhere").mkdir()
+    options = ["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    with monkeypatch.context() as patch:
+        Killer(patch, 1)  # before the state knows of it
+        with pytest.raises(Killed):
+            adapt("s0.csv", "-o", "elsewhere/o.csv", *options)
+    assert [path.suffix for path in Path("elsewhere").iterdir()] == [".part", ".part"]
+    assert ".kept.lock" in files()
+    Path(".kept.0123abcd.tmp").touch()  # a state that was being written
+    others = {".kept.mine.tmp", ".kept2.0123abcd.tmp"}
+    for name in others:
+        Path(name).touch()
+    done("s1.csv", "-o", "o.csv", *options)
+    assert not list(Path("elsewhere").iterdir())
+    assert {name for name in files() if name.startswith(".")} == others
+
+
+def test_a_lock_is_removed_without_a_race(tmp_path):
+    """Whoever opened the file of a lock before it was removed must not take the removed one for the lock."""
+    path = tmp_path / ".kept.lock"
+    first = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    real, late = os.open, []
+
+    def slow(*arguments):
+        file = real(*arguments)
+        if not late:
+            late.append(file)
+            lock._release(first, path)
+        return file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", slow)
+        second = lock._take(path)
+    with pytest.raises(BlockingIOError):
+        lock._take(path)
+    lock._release(second, path)
+    assert not path.exists()
+
+
+def test_a_new_file_continues_the_stream(tmp_path):
+    table, _ = frame(900)
+    write(table, tmp_path / "all.csv")
+    done("all.csv", "-o", "all.out.csv", "--holdout", "holdout.csv", "--rounds", "100")
+    for i in range(3):
+        write(table.slice(300 * i, 300), tmp_path / f"s{i}.csv")
+        more = ["--holdout", "holdout.csv"] if i != 1 else []  # which the state has
+        done(f"s{i}.csv", "-o", f"o{i}.csv", "--rounds", "100", "--state", "kept", *more)
+    parts = pl.concat([pl.read_csv(f"o{i}.csv") for i in range(3)])
+    assert_frame_equal(parts, pl.read_csv("all.out.csv"))
+    rounds = pl.concat([pl.read_csv(f"o{i}.rounds.csv") for i in range(3)]).drop("first_row")
+    assert_frame_equal(rounds, pl.read_csv("all.out.rounds.csv").drop("first_row"))
+    found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+    assert (found["files"], found["rows"], found["rounds"]) == (3, 900, 9)
+
+
+def test_the_night_between_two_files_goes_by(tmp_path):
+    times = np.concatenate([np.arange(0, 7200, 10), np.arange(30000, 40000, 10)])
+    table, _ = frame(len(times), at=times)
+    for name, part in (("all", table), ("monday", table[:720]), ("tuesday", table[720:])):
+        write(part, tmp_path / f"{name}.csv")
+    clock = ["--time", "at", "--rounds", "10min"]
+    done("all.csv", "-o", "all.out.csv", "--holdout", "holdout.csv", *clock)
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", "--state", "s", *clock)
+    done("tuesday.csv", "-o", "t.csv", "--state", "s", *clock)
+    whole, night = pl.read_csv("all.out.csv"), pl.read_csv("t.csv")
+    assert_frame_equal(whole[720:], night)
+    assert night["adapted_round"][0] == 51  # 12 windows on Monday, 38 in the night
+
+
+def late_files(tmp_path, form="csv"):
+    table, y = frame(3000)
+    for name, part in (("monday", table[:2000]), ("tuesday", table[2000:])):
+        write(part, tmp_path / f"{name}.{form}")
+    told = np.arange(1500, 2000)
+    label = pl.Series([CLASSES[c] if i % 3 else None for i, c in enumerate(y[told])])
+    write(pl.DataFrame({"id": [*told, 7], "label": [*label, "eel"]}), tmp_path / "late.csv")  # row 7 waits no more
+    return table, y, told
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_labels_that_come_later_find_their_rows(form, tmp_path):
+    table, y, told = late_files(tmp_path, form)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800", "--rounds", "100"]
+    done(f"monday.{form}", "-o", f"m.{form}", "--holdout", "holdout.csv", *waiting)
+    result = done(f"tuesday.{form}", "-o", f"t.{form}", "--late", "late.csv", "--json", *waiting)
+    said = json.loads(result.stdout)
+    assert (said["late_labels"], said["missed_labels"]) == (333, 1)
+    held = pl.read_csv("holdout.csv")
+    adapter = baserate.RegressAndReweight(max_waiting=800)
+    adapter.fit(held.select(P).to_numpy(), [CLASSES.index(name) for name in held["label"]])
+    proba = table.select(P).to_numpy()
+    for i in range(0, 3000, 100):
+        if i == 2000:
+            adapter.update_labels([str(j) for j in told], np.where(np.arange(500) % 3 > 0, y[told], -1))
+        step = adapter.step(proba[i : i + 100], ids=[str(j) for j in range(i, i + 100)])
+    found = read(tmp_path / f"t.{form}").select(f"adapted_{p}" for p in P).to_numpy()
+    np.testing.assert_allclose(found[-100:], step.proba, rtol=1e-9)
+    assert said["waiting"] == adapter.waiting_
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--late", "late.csv"], "--id"),
+        (["--late", "late.csv", "--id", "id"], "--state"),
+        (["--wait", "10"], "--id"),
+        (["--wait", "10", "--id", "id", "--key", "p_cat"], "--key"),
+        (["--wait", "-1", "--id", "id"], "--wait"),
+    ],
+)
+def test_what_late_labels_need(arguments, words, tmp_path):
+    late_files(tmp_path)
+    result = adapt("monday.csv", "-o", "o.csv", "--holdout", "holdout.csv", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not Path("o.csv").exists()
+
+
+def test_late_labels_that_cannot_be_used_leave_the_state_as_it_was(tmp_path):
+    late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    before = Path("s").read_bytes()
+    for content, words in [
+        ("id,label\n1500,fish\n", "row 1, column label"),
+        ("id,truth\n1500,eel\n", "no such column"),
+        ("id,label\n,eel\n", "late.csv, row 1, column id"),
+        ("id,label\n1500,eel\n1501,\n1500,dog\n", "late.csv, row 3, column id: the id '1500' stands in row 1 already"),
+    ]:
+        Path("late.csv").write_text(content)
+        result = adapt("tuesday.csv", "-o", "t.csv", "--late", "late.csv", *waiting)
+        assert result.exit_code == 2
+        assert words in result.stderr
+        assert Path("s").read_bytes() == before
+        assert not Path("t.csv").exists()
+    result = adapt("tuesday.csv", "-o", "t.csv", *waiting[:-1], "9")
+    assert result.exit_code == 2
+    assert "was begun with 800" in result.stderr
+
+
+@pytest.mark.parametrize("again", [1701, 2001])  # of the file before, and of this one
+def test_an_id_that_waits_must_not_come_again(again, tmp_path):
+    table, _, _ = late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800", "--rounds", "100"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    ids = table["id"][2000:].to_list()
+    ids[250] = again
+    write(table[2000:].with_columns(id=pl.Series(ids)), tmp_path / "tuesday.csv")
+    result = adapt("tuesday.csv", "-o", "t.csv", *waiting)
+    assert result.exit_code == 2
+    assert f"tuesday.csv, row 251, column id: the id '{again}' came before" in result.stderr
+    ids[250] = ids[249]
+    write(table[2000:].with_columns(id=pl.Series(ids)), tmp_path / "tuesday.csv")
+    assert (
+        "tuesday.csv, row 251, column id: the id '2249' came before"
+        in adapt("tuesday.csv", "-o", "t.csv", *waiting).stderr
+    )
+
+
+@pytest.mark.parametrize("option", ["--holdout", "--late"])
+def test_a_file_that_is_not_there(option, tmp_path):
+    late_files(tmp_path)
+    waiting = ["--state", "s", "--id", "id", "--wait", "800"]
+    done("monday.csv", "-o", "m.csv", "--holdout", "holdout.csv", *waiting)
+    result = adapt("tuesday.csv", "-o", "t.csv", option, "none.csv", *waiting)
+    assert result.exit_code == 2
+    assert "none.csv: there is no such file" in result.stderr
+
+
+def test_standard_input_only_continues(tmp_path):
+    table, _ = frame(400)
+    text = table.slice(0, 200).write_csv()
+    words = ["-", "-o", "-", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    first = done(*words, data=text)
+    second = done(*words, data=table.slice(200).write_csv())
+    assert state.load("kept").rows == 400
+    write(table, tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv", "--rounds", "50", "--holdout", "holdout.csv")
+    whole = Path("o.csv").read_text().splitlines()
+    assert first.stdout.splitlines() + second.stdout.splitlines()[1:] == whole
+    done(*words, data=text)  # the same bytes are a new stretch of the stream
+    assert state.load("kept").rows == 600
+
+
+def test_a_file_that_is_done_is_not_counted_twice(tmp_path):
+    table, _ = frame(300)
+    write(table, tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    done(*words)
+    kept, out = Path("kept").read_bytes(), Path("o.csv").read_bytes()
+    result = done(*words)
+    assert "nothing was done" in result.stdout
+    assert Path("kept").read_bytes() == kept
+    Path("o.csv").unlink()
+    Path("s.csv").rename("moved.csv")  # known again by what is in it
+    result = done("moved.csv", *words[1:])
+    assert "nothing was done" not in result.stdout
+    assert Path("o.csv").read_bytes() == out
+    assert state.load("kept").rows == 300
+
+
+def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
+    for i in range(2):
+        write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
+    words = [
+        ["--rounds", "50", "--state", "kept", "--holdout", "holdout.csv", f"s{i}.csv", "-o", f"o{i}.csv"]
+        for i in (0, 1)
+    ]
+    killed_in_the_midst(words[0], monkeypatch)
+    result = adapt(*words[1])
+    assert result.exit_code == 2
+    assert "in the midst of s0.csv" in result.stderr
+    assert "--restart" in result.stderr
+    shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
+    assert "In the midst of s0.csv" in " ".join(shown.split())
+    done(*words[1], "--restart")
+    assert state.load("kept").rows == N
+    assert files() == ["holdout.csv", "kept", "o1.csv", "o1.rounds.csv", "s0.csv", "s1.csv"]
+
+
+@pytest.mark.parametrize("change", ["options", "parts"])
+def test_what_cannot_be_resumed_is_done_again_from_its_start(change, tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds"]
+    killed_in_the_midst([*words, "50"], monkeypatch)
+    n = "100" if change == "options" else "50"
+    if change == "parts":
+        next(Path().glob(".o.csv.*.part")).unlink()
+    done(*words, n, *(["--restart"] if change == "options" else []))
+    assert not [name for name in files() if name.startswith(".")]
+    assert state.load("kept").rows == N
+    done("s.csv", "-o", "fresh.csv", "--holdout", "holdout.csv", "--rounds", n)
+    assert Path("o.csv").read_bytes() == Path("fresh.csv").read_bytes()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_file_that_cannot_be_used_is_taken_back(earlier, resumed, tmp_path, monkeypatch):
+    words = ["-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    if earlier:
+        write(frame(500, seed=9)[0], tmp_path / "first.csv")
+        done("first.csv", *words)
+        Path("o.csv").unlink()
+    kept = Path("kept").read_bytes() if earlier else None
+    there = files()
+    table, _ = frame(N)
+    broken = pl.when(pl.col("id") == N - 5).then(2.0).otherwise("p_eel").alias("p_eel")
+    write(table.with_columns(broken), tmp_path / "s.csv")
+    if resumed:
+        killed_in_the_midst(["s.csv", *words], monkeypatch)
+    result = adapt("s.csv", *words)
+    assert result.exit_code == 2
+    assert f"s.csv, row {N - 4:,}" in result.stderr
+    assert files() == sorted([*there, "s.csv"])
+    if earlier:
+        assert Path("kept").read_bytes() == kept
+    write(table, tmp_path / "s.csv")
+    done("s.csv", *words)
+    assert state.load("kept").rows == N + 500 * earlier
+
+
+def test_an_id_that_came_twice_is_found_where_no_rows_are_left(tmp_path, monkeypatch):
+    n = 9600  # so that the last rows are a piece of the usual size, after which the state is saved
+    table, _ = frame(n)
+    write(table.with_columns(id=pl.Series([*range(n - 1), 7])), tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50", "--id", "id"]
+    there = files()
+
+    def killed(self):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.Ids, "check", killed)
+        with pytest.raises(Killed):
+            adapt(*words)
+    assert state.load("kept").file["row"] == n
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert f"row {n:,}, column id: the id stands in row 8 already" in result.stderr
+    assert files() == there
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
+    appended = 0
+
+    def full(self, table, real=sinks.TextSink.append):
+        nonlocal appended
+        appended += 1
+        if appended == 40:
+            raise OSError(28, "No space left on device")
+        real(self, table)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sinks.TextSink, "append", full)
+        result = adapt(*words)
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "the same command goes on" in result.stderr
+    assert "o.csv" not in files()
+    assert json.loads(done(*words, "--json").stdout)["resumed_at_row"] > 0
+    done("s.csv", "-o", "whole.csv", "--holdout", "holdout.csv", "--rounds", "50")
+    assert Path("o.csv").read_bytes() == Path("whole.csv").read_bytes()
+
+
+def test_another_holdout_is_taken_over_only_if_asked_for(tmp_path):
+    for i in range(2):
+        write(frame(300, seed=i)[0], tmp_path / f"s{i}.csv")
+    write(holdout(seed=5), tmp_path / "new.csv")
+    words = ["--rounds", "50", "--state", "kept"]
+    done("s0.csv", "-o", "o0.csv", "--holdout", "holdout.csv", *words)
+    result = adapt("s1.csv", "-o", "o1.csv", "--holdout", "new.csv", *words)
+    assert result.exit_code == 2
+    assert "--refit" in result.stderr
+    prior = state.load("kept").adapter.prior_
+    done("s1.csv", "-o", "o1.csv", "--holdout", "new.csv", "--refit", *words)
+    first = pl.read_csv("o1.rounds.csv").select(f"prior_{name}" for name in CLASSES).row(0)
+    np.testing.assert_allclose(first, prior, atol=1e-9)
+    assert json.loads(done("s1.csv", "-o", "o1.csv", *words, "--json").stdout)["nothing_to_do"]
+
+
+def test_a_state_has_keys_or_none(tmp_path):
+    table, _ = frame(300, shop=["north"] * 300)
+    write(table, tmp_path / "s.csv")
+    write(table.slice(0, 100), tmp_path / "t.csv")
+    done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop")
+    result = adapt("t.csv", "-o", "p.csv", "--state", "kept")
+    assert result.exit_code == 2
+    assert "--key" in result.stderr
+    assert "p.csv" not in files()
+
+
+@pytest.mark.parametrize("forms", [("csv", "parquet"), ("parquet", "jsonl")])
+def test_a_key_is_the_same_in_every_format(forms, tmp_path):
+    for i, form in enumerate(forms):
+        write(frame(300, seed=i, shop=[1, 7] * 150)[0], tmp_path / f"s.{form}")
+    done(f"s.{forms[0]}", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop")
+    said = done(f"s.{forms[1]}", "-o", "p.csv", "--state", "kept", "--key", "shop", "--json")
+    assert json.loads(said.stdout)["keys"] == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04"])
+def test_a_file_that_is_no_state(content, tmp_path):
+    write(frame(50)[0], tmp_path / "s.csv")
+    Path("kept").write_bytes(content)
+    for words in (["adapt", "s.csv", "-o", "o.csv", "--state", "kept"], ["inspect", "kept"]):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 2
+        assert "kept is not a baserate state file" in " ".join(result.stderr.split())
+    assert Path("kept").read_bytes() == content
+
+
+class TestInspect:
+    def test_it_says_what_adapt_said(self, tmp_path):
+        write(frame(300)[0], tmp_path / "s.csv")
+        told = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50")
+        shown = CliRunner().invoke(app, ["inspect", "kept"])
+        assert shown.exit_code == 0
+        assert told.stdout.splitlines()[:5] == shown.stdout.splitlines()[:5]
+        assert "300 rows in 6 rounds." in shown.stdout
+        assert "Last file: s.csv, finished." in shown.stdout
+
+    def test_keys_that_moved_furthest_come_first(self, tmp_path):
+        near, far = frame(300, mix=(0.3, 0.3, 0.4), seed=4)[0], frame(300, mix=(0.02, 0.02, 0.96), seed=5)[0]
+        table = pl.concat([near.with_columns(shop=pl.lit("near")), far.with_columns(shop=pl.lit("far"))]).sort("id")
+        write(table.drop("id"), tmp_path / "s.csv")
+        done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--key", "shop", "--rounds", "100")
+        found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+        assert [entry["key"] for entry in found["key_priors"]] == ["far", "near"]
+        assert found["key_priors"][0]["prior"]["eel"] > 0.8
+        assert found["keys"] == 2
+        assert "key far" in CliRunner().invoke(app, ["inspect", "kept", "--keys", "1"]).stdout
+        assert "key near" not in CliRunner().invoke(app, ["inspect", "kept", "--keys", "1"]).stdout
+
+    @pytest.mark.parametrize("banked", [False, True])
+    def test_an_adapter_saved_by_itself(self, banked):
+        table, y = frame(200, mix=(1 / 3, 1 / 3, 1 / 3))
+        adapter = baserate.RegressAndReweight().fit(table.select(P).to_numpy(), y)
+        baserate.save(baserate.Bank(adapter) if banked else adapter, "alone")
+        found = json.loads(CliRunner().invoke(app, ["inspect", "alone", "--json"]).stdout)
+        assert found["classes"] == ["0", "1", "2"]
+        assert found["holds"] == ("Bank" if banked else "RegressAndReweight")
+
+    def test_an_adapter_that_was_not_fitted(self):
+        baserate.save(baserate.RegressAndReweight(), "alone")
+        result = CliRunner().invoke(app, ["inspect", "alone"])
+        assert result.exit_code == 2
+        assert "alone: holds a" in result.stderr
+        assert "that was not fitted" in result.stderr
+
+    @pytest.mark.parametrize("cls", [baserate.adapters.Base, baserate.adapters.ROGD, baserate.calibrators.BCTS])
+    def test_what_is_no_state_of_adapt(self, cls):
+        baserate.save(cls(), "other")
+        result = CliRunner().invoke(app, ["inspect", "other"])
+        assert result.exit_code == 2
+        assert f"other: holds a {cls.__name__}" in result.stderr
+
+    def test_an_alarm_says_what_looks_wrong(self, tmp_path):
+        blurred = [pl.col(p) * 0.4 + 0.2 for p in P]
+        write(frame(6000)[0].with_columns(blurred), tmp_path / "s.csv")
+        told = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50").stdout
+        found = json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)
+        assert found["alarm"]
+        assert 1 <= len(found["findings"]) <= 3
+        (line,) = [line for line in told.splitlines() if line.startswith("ALARM")]
+        assert found["findings"][0] in line
+        assert "class " not in found["findings"][0]  # classes have names
+        assert found["fallback"]
+        assert f"held back since round {found['fallback_since']}: " in told
+
+    def test_what_is_not_tested_is_said(self, monkeypatch, tmp_path):
+        write(frame(300)[0], tmp_path / "s.csv")
+        done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv")
+        why = "the holdout is too small"
+        monkeypatch.setattr(baserate.RegressAndReweight, "assumption_untested_", why, raising=False)
+        shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
+        assert f"Whether more than the class mix has changed is not tested: {why}." in shown
+        assert "Nothing says" not in shown
+
+    def test_other_parts_are_named(self):
+        baserate.save(baserate.trackers.FollowTheHistory(2), "tracker")
+        result = CliRunner().invoke(app, ["inspect", "tracker"])
+        assert result.exit_code == 2
+        assert "FollowTheHistory" in result.stderr
+
+    def test_no_file(self):
+        result = CliRunner().invoke(app, ["inspect", "none"])
+        assert result.exit_code == 2
+        assert "none" in result.stderr

@@ -1,0 +1,44 @@
+"""The command that the laboratory brings, where it is not installed and where something takes its place."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from baserate.cli import main
+from baserate.commands import reproduce
+
+
+def status_of(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code or 0
+
+
+@pytest.mark.parametrize("words", [[], ["table-uols", "--quick"], ["--help"], ["-h"], ["all", "--data", "a", "b"]])
+def test_without_the_laboratory_it_says_which_line_installs_it(words, monkeypatch, capsys):
+    monkeypatch.setattr(reproduce, "entry_points", lambda **_: [])
+    assert status_of("reproduce", *words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "pip install baserate-lab" in said.err
+    assert "pip install ./lab" in said.err
+
+
+RECEIVED = []
+
+
+def test_the_words_are_handed_on_as_they_are(monkeypatch):
+    def named(**asked):
+        assert asked == {"group": "baserate.commands", "name": "reproduce"}
+        return [EntryPoint("reproduce", f"{__name__}:RECEIVED.append", "baserate.commands")]
+
+    monkeypatch.setattr(reproduce, "entry_points", named)
+    words = ["table-uols", "--data", "a", "b", "--json=x", "-h", "--no-run"]
+    assert status_of("reproduce", *words) == 0
+    assert [words] == RECEIVED
+
+
+def test_it_is_listed_with_the_others(capsys):
+    assert status_of("--help") == 0
+    assert "reproduce" in capsys.readouterr().out

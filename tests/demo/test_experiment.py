@@ -1,0 +1,208 @@
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import baserate.adapters
+import baserate.trackers
+from baserate.adapters import UOGD, Base, RegressAndReweight
+from baserate.demo import prepare_problem, run_demo
+from baserate.demo.experiment import BASE, MOVING, OPTIMAL, ORACLE, REFERENCES, describe, every_tracker, rivals
+from baserate.evaluation import evaluate
+from baserate.reports.demo_rows import conclusion, demo_rows
+from baserate.shifts import Square, sample_stream
+from baserate.trackers import FLHFTL, LastSighting
+
+ROUNDS, BATCH = 60, 8
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return prepare_problem(0)
+
+
+@pytest.fixture(scope="module")
+def demo(problem):
+    return run_demo(problem, ROUNDS, BATCH, seed=5)
+
+
+def cell(demo, shift, method):
+    (found,) = (c for c in demo.cells if (c.shift, c.method) == (shift, method))
+    return found
+
+
+def test_the_model_leaves_something_to_gain_and_is_about_honest():
+    wrong, overconfidence, by_class = [], [], []
+    for seed in range(6):
+        proba, y = prepare_problem(seed)[2:4]
+        miss = proba.argmax(axis=1) != y
+        wrong.append(miss.mean())
+        overconfidence.append(proba.max(axis=1).mean() - (1 - miss.mean()))
+        by_class.append([miss[y == c].mean() for c in range(10)])
+    assert 0.07 < np.mean(wrong) < 0.09
+    assert abs(np.mean(overconfidence)) < 0.06
+    assert np.argmax(np.mean(by_class, axis=0)) == MOVING
+    assert np.mean(by_class, axis=0)[0] < 0.02
+
+
+def test_a_cell_is_what_a_direct_evaluation_gives(demo, problem):
+    rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
+    path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
+    stream = sample_stream(problem.pool_proba, problem.pool_y, path, batch_size=BATCH, rng=rng)
+    adapter = RegressAndReweight(FLHFTL(10, experts="window"), gate=False).fit(problem.holdout_proba, problem.holdout_y)
+    direct = evaluate(adapter, stream)
+    ours = cell(demo, "Square", "FLH-FTL (window)").evaluation
+    np.testing.assert_array_equal(ours.wrong, direct.wrong)
+    np.testing.assert_allclose(
+        ours.prior, direct.prior, rtol=0, atol=1e-12
+    )  # the demo has one thread, this may have more
+
+
+def test_regret_is_the_extra_loss_over_the_pool(demo, problem):
+    base = cell(demo, "Sinusoidal", BASE)
+    source = np.bincount(problem.holdout_y) / len(problem.holdout_y)
+    expected = 0.0
+    for q in base.evaluation.q:
+        told = problem.pool_proba * q / source
+        told /= told.sum(axis=1, keepdims=True)
+        gain = (told - problem.pool_proba)[np.arange(len(told)), problem.pool_y]
+        expected += sum(q[c] * gain[problem.pool_y == c].mean() for c in range(10))
+    assert base.regret == pytest.approx(expected)
+    assert cell(demo, "Sinusoidal", ORACLE).regret == pytest.approx(0.0, abs=1e-12)
+
+
+def test_every_method_sees_the_same_stream(demo):
+    for c in demo.cells:
+        np.testing.assert_array_equal(c.evaluation.frequencies, cell(demo, c.shift, BASE).evaluation.frequencies)
+        assert c.evaluation.n.tolist() == ROUNDS * [BATCH]
+
+
+def test_the_seed_decides_everything(demo):
+    again = demo_rows(run_demo(prepare_problem(0), ROUNDS, BATCH, seed=5))
+    assert again == demo_rows(demo)
+    assert demo_rows(run_demo(prepare_problem(1), ROUNDS, BATCH, seed=5)) != again
+    assert demo_rows(run_demo(prepare_problem(0), ROUNDS, BATCH, seed=6)) != again
+
+
+def test_an_exported_tracker_is_found(monkeypatch):
+    class Wrapper(BaseEstimator):
+        def __init__(self, tracker):
+            self.tracker = tracker
+
+        @classmethod
+        def examples(cls):
+            return [cls(LastSighting(3))]
+
+    monkeypatch.setattr(baserate.trackers, "Wrapper", Wrapper, raising=False)
+    monkeypatch.setattr(baserate.trackers, "__all__", [*baserate.trackers.__all__, "Wrapper"])
+    found = every_tracker(10)
+    assert found["Wrapper"].tracker.predict().shape == (10,)
+    assert {type(tracker).__name__ for tracker in found.values()} == set(baserate.trackers.__all__)
+    assert len(found["FLH-FTL"].predict()) == 10
+    assert found["FLH-FTL"].experts == "start"
+    assert found["FLH-FTL (window)"].experts == "window"
+    assert "FLHFTL" not in found
+
+
+def test_every_method_is_described():
+    for method in (*REFERENCES, *rivals(prepare_problem(0))):
+        assert describe(method).endswith(".")
+    assert describe("LastSighting") == "The last sighting, as it is."
+    assert "`window`" in describe("FLH-FTL (window)")
+
+
+def test_progress_goes_through_every_cell(problem):
+    seen = []
+
+    def track(cells):
+        for one in cells:
+            seen.append(one)
+            yield one
+
+    small = run_demo(problem, 2, 1, track=track)
+    assert seen == [(c.shift, c.method) for c in small.cells]
+    assert len(seen) == 4 * (3 + len(rivals(problem)))
+
+
+def test_the_largest_batch_is_possible_and_one_more_is_not(problem):
+    limit = problem.largest_batch
+    assert run_demo(problem, 3, limit).cells[0].evaluation.n.tolist() == 3 * [limit]
+    with pytest.raises(ValueError, match="batch_size"):
+        run_demo(problem, 40, np.bincount(problem.pool_y)[MOVING] + 1)
+
+
+def test_one_adaptive_method_is_best_on_each_shift(demo):
+    rows = demo_rows(demo)
+    for shift in ("Monotone", "Square", "Sinusoidal", "Bernoulli"):
+        (best,) = (row for row in rows if row["shift"] == shift and row["best"])
+        rivals = [row for row in rows if row["shift"] == shift and row["method"] not in REFERENCES]
+        assert best in rivals
+        assert best["error"] == min(row["error"] for row in rivals)
+
+
+def test_every_method_is_there(problem):
+    exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
+    assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
+    assert set(rivals(problem)) == exported | set(every_tracker(10))
+    assert rivals(problem)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
+
+
+def test_methods_that_move_the_last_layer_see_features(demo, problem):
+    rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
+    path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
+    stream = list(
+        sample_stream(
+            problem.pool_proba,
+            problem.pool_y,
+            path,
+            batch_size=BATCH,
+            features=problem.pool_features,
+            rng=rng,
+        )
+    )
+    direct = evaluate(UOGD(*problem.head).fit(problem.holdout_features, problem.holdout_y), stream)
+    np.testing.assert_array_equal(cell(demo, "Square", "UOGD").evaluation.wrong, direct.wrong)
+    logits = problem.pool_features @ problem.head[0].T + problem.head[1]
+    proba = np.exp(logits - logits.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(proba / proba.sum(axis=1, keepdims=True), problem.pool_proba, atol=1e-12)
+    base = evaluate(Base().fit(problem.holdout_proba, problem.holdout_y), stream)
+    assert (direct.wrong != base.wrong).any()
+
+
+def test_what_a_method_has_not_is_none(demo):
+    rows = {(row["shift"], row["method"]): row for row in demo_rows(demo)}
+    for key in ("mse", "mse_to_frequencies", "dynamic_regret"):
+        assert rows["Square", "UOGD"][key] is None
+        assert rows["Square", "ROGD"][key] > 0
+    assert rows["Square", "RetrainLastLayer"]["mse"] > 0
+    assert rows["Square", "RetrainLastLayer"]["dynamic_regret"] is None
+    assert rows["Square", OPTIMAL]["error"] <= rows["Square", BASE]["error"]
+
+
+def results(**errors):
+    return [{"method": name, "error": e} for name, both in errors.items() for e in both]
+
+
+def test_the_conclusion_is_computed():
+    text = conclusion(
+        results(
+            Base=(0.1, 0.2),
+            Good=(0.05, 0.07),
+            Bad=(0.3, 0.2),
+            Fair=(0.1, 0.1),
+            OptimalFixed=(0.0, 0.0),
+            Oracle=(0.01, 0.02),
+        )
+    )
+    assert text == (
+        "Left alone, the model is wrong on 15.0 % of all samples; Good, the best of 3 methods, brings that to 6.0 % "
+        "without seeing one label, and being told the true class mix gives 1.5 %. Adapting badly is worse than not "
+        "adapting: Bad is wrong on 25.0 %."
+    )
+
+
+def test_the_conclusion_does_not_boast():
+    text = conclusion(results(Base=(0.1,), Same=(0.1,), Oracle=(0.12,)))
+    assert text == (
+        "Left alone, the model is wrong on 10.0 % of all samples; no method improves on that without labels (the best, "
+        "Same, is wrong on 10.0 %), and being told the true class mix gives 12.0 %."
+    )

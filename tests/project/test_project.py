@@ -1,0 +1,114 @@
+"""What the project says about itself is true."""
+
+import io
+import re
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import baserate
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "src" / "baserate", ROOT / "lab" / "src" / "baserate_lab"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_the_version_is_said_once():
+    assert f"version: {baserate.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert PROJECT["project"]["dynamic"] == ["version"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/design.md",
+        "docs/datasets.md",
+        "docs/models.md",
+        "docs/performance.md",
+        "docs/learners.md",
+        "docs/serving.md",
+        "docs/backtest.md",
+        "docs/river.md",
+        "docs/reproduce.md",
+        "lab/README.md",
+    ],
+)
+def test_links_and_commands_exist(page):
+    text = (ROOT / page).read_text()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert ((ROOT / page).parent / link).exists(), link
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target in re.findall(r"`?make ([\w-]+)", text):
+        assert target in targets, target
+
+
+def test_every_target_is_explained():
+    makefile = (ROOT / "Makefile").read_text()
+    phony = re.search(r"\.PHONY: (.*)", makefile)[1].split()
+    explained = re.findall(r"^## ([\w-]+)", makefile, re.MULTILINE)
+    assert set(phony) - {"help"} == set(explained)
+
+
+def test_the_readme_names_every_tracker_estimator_calibrator_adapter_and_learner():
+    text = (ROOT / "README.md").read_text()
+    for role in ("trackers", "marginals", "calibrators", "adapters", "learners"):
+        for name in __import__(f"baserate.{role}", fromlist=["x"]).__all__:
+            assert f"`{name}`" in text, name
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_optional_libraries_are_imported_in_one_module_each(source):
+    for library in ("matplotlib", "polars", "torch", "transformers", "pooch", "PIL", "platformdirs", "river"):
+        importers = [
+            path.relative_to(ROOT).as_posix()
+            for path in source.rglob("*.py")
+            if re.search(rf"^\s*(import|from) {library}\b", path.read_text(), re.MULTILINE)
+        ]
+        assert len(importers) <= 1, (library, importers)
+
+
+def test_files_fit_in_the_head():
+    long = [p.name for source in SOURCES for p in source.rglob("*.py") if len(p.read_text().splitlines()) > 400]
+    assert long == []
+
+
+MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}
+
+
+@pytest.mark.parametrize("folder", [".", "lab"])
+def test_every_dependency_is_imported(folder):
+    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    text = "".join(path.read_text() for path in (ROOT / folder / "src").rglob("*.py"))
+    for line in project["dependencies"] + extras:
+        name = re.match(r"[\w-]+", line)[0]
+        module = MODULES.get(name, name)
+        assert re.search(rf"^\s*(import|from) {module}\b|import_module\(\"{module}\"", text, re.MULTILINE), line
+
+
+def test_the_wheel_is_small():
+    """Under 1 MB, packed as a wheel is."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((ROOT / "src" / "baserate").rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(ROOT))
+    assert 100_000 < len(buffer.getvalue()) < 1_000_000
+
+
+VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+@pytest.mark.parametrize("folder", [".", "lab"])
+def test_the_supported_versions_of_python_are_said_alike(folder):
+    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    said = [line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    assert said == VERSIONS
+    assert project["requires-python"] == f">={VERSIONS[0]}"
+    assert "Python 3.11, 3.12, 3.13 and 3.14 on Linux" in (ROOT / "README.md").read_text()
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" in VERSIONS
