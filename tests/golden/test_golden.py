@@ -52,11 +52,7 @@ def subclasses(cls):
 def own_classes():
     """The package's classes that can be saved."""
     registered()  # imports them all
-    return {
-        cls
-        for cls in subclasses(Component)
-        if cls.__module__.startswith("baserate.") and not cls._saved_as.startswith("lab_")
-    }
+    return {cls for cls in subclasses(Component) if cls.__module__.startswith("baserate.")}
 
 
 @pytest.fixture(scope="module")
