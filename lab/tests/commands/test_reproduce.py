@@ -6,9 +6,9 @@ import sys
 import polars
 import pytest
 
-from baserate import cli
 from baserate.cli import main
 from baserate_lab.bench.store import StoreError
+from baserate_lab.commands import reproduce
 from baserate_lab.datasets import DataNotFoundError
 from baserate_lab.paper import reproduce as paper
 from baserate_lab.paper.artefacts import ARTEFACTS
@@ -91,7 +91,7 @@ class TestReproduce:
         ],
     )
     def test_several_names_after_one_option(self, typed, meant):
-        assert cli._repeated(typed.split()) == meant.split()
+        assert reproduce._repeated(typed.split()) == meant.split()
 
     def test_only_what_is_asked_for_is_run_and_written(self, capsys, tmp_path):
         assert status_of(*QUICK, "--json", "records.json", "--results", "kept.parquet", "--jobs", "1") == 0

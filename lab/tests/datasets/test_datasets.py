@@ -64,7 +64,7 @@ def test_an_option_that_a_data_set_does_not_have_is_named(tmp_path):
 
 def test_importing_all_loaders_needs_none_of_the_optional_libraries():
     script = (
-        "import sys\nfrom baserate import datasets\n"
+        "import sys\nfrom baserate_lab import datasets\n"
         "[getattr(datasets, name) for name in datasets.names()]\n"
         "print(sorted({'pooch', 'requests', 'PIL', 'polars'} & set(sys.modules)))"
     )

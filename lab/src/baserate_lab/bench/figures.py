@@ -1,7 +1,8 @@
 """Figures as files, for the results of experiments. The one module of the laboratory that imports matplotlib."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -14,6 +15,15 @@ from numpy.typing import NDArray
 
 from baserate.reports.figures import STYLE, AreaStyle, Chart, Lines, LineStyle, Styles, draw_chart, line_styles
 from baserate.reports.page import LIGHT
+
+
+@contextmanager
+def figure_file(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Figure]:
+    """A figure in the house style to draw into, which is then written to a file whose ending says in which format."""
+    with mpl.style.context(["default", STYLE]):
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure
+        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
 
 
 class Panel(NamedTuple):
@@ -30,9 +40,8 @@ def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     styles = line_styles(names)
     drawn: dict[str, Any] = {}
-    with mpl.style.context(["default", STYLE]):
-        n_rows = -(-len(panels) // 3)
-        figure = Figure(figsize=(13.0, 4.0 * n_rows + 1.0), layout="constrained")
+    n_rows = -(-len(panels) // 3)
+    with figure_file(path, (13.0, 4.0 * n_rows + 1.0)) as figure:
         grid = figure.subplots(n_rows, min(len(panels), 3), squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=False):
             for name, values in panel.theory.items():
@@ -48,7 +57,6 @@ def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_visible(False)
         figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", ncols=5, frameon=False)
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
 
 
 def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike[str], *, wide: bool = False) -> None:
@@ -68,9 +76,8 @@ def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike
     n_columns = 1 if wide else 2 if len(charts) == 4 else min(len(charts), 3)
     n_rows = -(-len(charts) // n_columns)
     names = list(dict.fromkeys(name for chart in charts for name in [*chart.lines, *chart.dots]))
-    with mpl.style.context(["default", STYLE]):
-        size = (11.0, 2.6 * n_rows + 1.0) if wide else (4.4 * n_columns + 0.6, 3.5 * n_rows + 0.9)
-        figure = Figure(figsize=size, layout="constrained")
+    size = (11.0, 2.6 * n_rows + 1.0) if wide else (4.4 * n_columns + 0.6, 3.5 * n_rows + 0.9)
+    with figure_file(path, size) as figure:
         grid = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
         for axes, chart in zip(grid, charts, strict=False):
             draw_chart(axes, chart, styles)
@@ -78,7 +85,6 @@ def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike
             axes.set_visible(False)
         handles = [_handle(styles[name]) for name in names]
         figure.legend(handles, names, loc="outside lower center", ncols=6 if wide else 2 + 2 * n_columns, frameon=False)
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
 
 
 def _handle(style: LineStyle | AreaStyle) -> Artist:

@@ -79,8 +79,8 @@ def test_what_is_drawn_is_what_was_said():
     looks = {**figures.styles(["FTH"]), **drawing.area_styles(["a", "b"])}
     figure = drawing.Figure()
     left, right = figure.subplots(1, 2)
-    drawing._draw_chart(left, charts[0], looks)
-    drawing._draw_chart(right, charts[1], looks)
+    drawing.draw_chart(left, charts[0], looks)
+    drawing.draw_chart(right, charts[1], looks)
     np.testing.assert_array_equal(left.lines[0].get_xydata(), [[1, 3], [10, 2], [100, 1]])
     assert left.get_xscale() == "log"
     band = left.collections[0].get_paths()[0].vertices
@@ -115,7 +115,7 @@ def test_a_table_is_not_drawn(tmp_path):
 
 
 def test_without_matplotlib_the_page_says_what_to_install(monkeypatch):
-    for name in ("baserate_lab.bench.figures", "baserate_lab.paper.pages.figures"):
+    for name in ("baserate.reports.figures", "baserate_lab.bench.figures", "baserate_lab.paper.pages.figures"):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     section = html.section(Part(HOLDOUT, [record(ours=4.5, holdout=50)], []))

@@ -40,14 +40,12 @@ def shares(kept: Kept) -> dict[tuple[str, tuple[int, ...], str], Measured]:
 
 def draw(kept: Kept, path: str | os.PathLike[str]) -> None:
     """Draw a row for each set, a panel for each batch size, into a file whose ending says in which format."""
-    from baserate.reports import figures
+    from baserate_lab.bench.figures import figure_file
 
-    house: Any = figures  # matplotlib is imported there alone
     found = shares(kept)
     rows = [data for data in (*SETS, ALL) if any(at[0] == data for at in found)]
     drawn: dict[str, Any] = {}
-    with house.mpl.style.context(["default", house._STYLE]):
-        figure = house.Figure(figsize=(13.0, 4.6), layout="constrained")
+    with figure_file(path, (13.0, 4.6)) as figure:
         for axes, (title, sizes) in zip(figure.subplots(1, len(PANELS), sharey=True), PANELS.items(), strict=True):
             drawn["level with the better FLH-FTL"] = axes.axvline(1.0, color=LIGHT["truth"], linewidth=3.0)
             for i, (method, (name, colour)) in enumerate(_STYLES.items()):
@@ -72,4 +70,3 @@ def draw(kept: Kept, path: str | os.PathLike[str]) -> None:
             axes.set_title(title)
         figure.suptitle("MSE as a share of that of the better FLH-FTL, ± two standard errors", fontsize="medium")
         figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", ncols=len(drawn), frameon=False)
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None, facecolor="white")
