@@ -3,16 +3,9 @@
 import subprocess
 import sys
 
-import pytest
-
 import baserate
-from baserate.cli import main
 
-
-def status_of(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return ended.value.code or 0
+from .commands.ended import status_of
 
 
 def test_help_is_quick_and_shows_what_there_is():

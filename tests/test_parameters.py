@@ -1,3 +1,5 @@
+"""Parameters, clones and reprs of everything that is constructed."""
+
 import subprocess
 import sys
 

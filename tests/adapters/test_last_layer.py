@@ -1,40 +1,18 @@
-"""UOGD, ATLAS and RetrainLastLayer: gradients by finite differences, rounds against plain transcriptions."""
+"""What methods that move a last layer share: their risk and its gradient, what they refuse, what they keep."""
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
-from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
+from baserate.adapters import ATLAS, UOGD, RetrainLastLayer
 from baserate.adapters._last_layer import risk_and_gradient
 from baserate.integrations import LastLayer
 from baserate.marginals import BBSE, MLLS
-from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting
+from baserate.trackers import FollowTheHistory
 
 from . import naive_layers as naive
-
-RNG = np.random.default_rng(5)
-K, D = 3, 4
-Y = np.concatenate([np.arange(K), RNG.choice(K, p=[0.5, 0.3, 0.2], size=40)])
-CENTRES = 1.5 * RNG.standard_normal((K, D))
-X = CENTRES[Y] + RNG.standard_normal((len(Y), D))
-W = 0.5 * CENTRES
-B = np.array([0.3, -0.1, 0.0])
-UNCLIPPED = BBSE(clip=False)
-RADIUS = float(np.linalg.norm(W))
-ONES = np.column_stack([X, np.ones(len(X))])
-WB = np.column_stack([W, B])
-
-
-def batches(n_rounds, seed=0, shares=(0.1, 0.1, 0.8)):
-    rng = np.random.default_rng(seed)
-    labels = rng.choice(K, p=shares, size=(n_rounds, 6))
-    return [CENTRES[y] + rng.standard_normal((6, D)) for y in labels]
-
-
-def with_ones(batch):
-    return np.column_stack([batch, np.ones(len(batch))])
+from .small_layer import CENTRES, RADIUS, RNG, UNCLIPPED, B, D, K, W, X, Y, batches
 
 
 def test_risk_and_gradient_are_those_of_the_transcription_and_of_finite_differences():
@@ -68,107 +46,6 @@ def test_the_estimated_risk_is_unbiased():
     assert np.abs(estimates.mean(axis=0) - shares).max() < 4 * spread < np.abs(clipped.mean(axis=0) - shares).max()
 
 
-@pytest.mark.parametrize("intercept", [None, B])
-def test_uogd_is_its_transcription(intercept):
-    start, holdout = (W, X) if intercept is None else (WB, ONES)
-    radius = float(np.linalg.norm(start)) * 1.02
-    adapter = UOGD(W, intercept, UNCLIPPED, step_size=0.4, radius=radius).fit(X, Y)
-    stream = batches(15)
-    expected = naive.uogd(
-        start, holdout, Y, stream if intercept is None else [with_ones(b) for b in stream], 0.4, radius
-    )
-    lengths = [np.linalg.norm(head) for head in expected]
-    assert max(lengths) == pytest.approx(radius)  # the ball is left, and entered again
-    assert min(lengths[1:]) < radius - 1e-6
-    for batch, head in zip(stream, expected, strict=False):
-        rows = batch if intercept is None else with_ones(batch)
-        proba = np.array([naive.softmax(head @ x) for x in rows])
-        np.testing.assert_allclose(adapter.step(batch).proba, proba, atol=1e-10)
-    coef, offsets = adapter.head_
-    np.testing.assert_allclose(coef, expected[-1][:, :D], atol=1e-10)
-    np.testing.assert_allclose(offsets, np.zeros(K) if intercept is None else expected[-1][:, D], atol=1e-10)
-
-
-def test_atlas_is_its_transcription():
-    steps = [0.1, 0.3, 0.9]
-    adapter = ATLAS(W, None, UNCLIPPED, step_sizes=steps, meta_rate=0.7).fit(X, Y)
-    stream = batches(15)
-    expected, weights = naive.atlas(W, X, Y, stream, steps, RADIUS, 0.7)
-    for batch, head in zip(stream, expected, strict=False):
-        proba = np.array([naive.softmax(head @ x) for x in batch])
-        np.testing.assert_allclose(adapter.step(batch).proba, proba, atol=1e-10)
-    np.testing.assert_allclose(adapter.weights_, weights, atol=1e-10)
-    assert adapter.weights_.max() > 0.4
-
-
-def test_atlas_with_one_step_size_is_uogd_bit_for_bit():
-    one = ATLAS(W, B, step_sizes=[0.37]).fit(X, Y)
-    uogd = UOGD(W, B, step_size=0.37).fit(X, Y)
-    for batch in batches(300):
-        assert one.step(batch).proba.tobytes() == uogd.step(batch).proba.tobytes()
-    assert one.head_[0].tobytes() == uogd.head_[0].tobytes()
-
-
-def test_the_step_size_of_uogd():
-    """D / (G sqrt(T)), with D twice the length of the layer and G sqrt(2) times the largest mean length of a class."""
-    bound = np.sqrt(2) * max(np.linalg.norm(ONES[c == Y], axis=1).mean() for c in range(K))
-    length = np.linalg.norm(WB)
-    for horizon, radius in ((100, None), (900, 3 * length)):
-        step = 2 * (radius or length) / (bound * np.sqrt(horizon))
-        rule = UOGD(W, B, horizon=horizon, radius=radius).fit(X, Y)
-        told = UOGD(W, B, step_size=step, radius=radius).fit(X, Y)
-        for batch in batches(10):
-            np.testing.assert_allclose(rule.step(batch).proba, told.step(batch).proba, rtol=1e-9)
-
-
-def test_the_step_sizes_of_atlas():
-    """1 + ceil(log2(1 + 2 T) / 2) of them, doubling from D sigma / (2 G sqrt(k T)); meta rate 2 sqrt(log(m) / T)."""
-    bound = np.sqrt(2) * max(np.linalg.norm(X[c == Y], axis=1).mean() for c in range(K))
-    C = np.array([np.mean([naive.softmax(W @ x) for x in X[c == Y]], axis=0) for c in range(K)]).T
-    sigma = np.linalg.svd(C)[1].min()
-    steps = 2 * RADIUS * sigma / (2 * bound * np.sqrt(K * 1000)) * 2.0 ** np.arange(7)
-    rule = ATLAS(W, horizon=1000).fit(X, Y)
-    told = ATLAS(W, step_sizes=steps, meta_rate=2 * np.sqrt(np.log(7) / 1000)).fit(X, Y)
-    assert len(rule.weights_) == 7
-    for batch in batches(10):
-        np.testing.assert_allclose(rule.step(batch).proba, told.step(batch).proba, rtol=1e-9)
-
-
-def test_without_a_horizon_uogd_halves_its_step_when_the_guess_is_reached():
-    guessed, early = UOGD(W).fit(X, Y), UOGD(W, horizon=128).fit(X, Y)
-    stream = batches(129)
-    for batch in stream[:128]:
-        assert guessed.step(batch).proba.tobytes() == early.step(batch).proba.tobytes()
-    before = guessed.head_[0]
-    guessed.update(stream[128])
-    early.update(stream[128])
-    q = guessed.marginals_.estimate(np.array([naive.softmax(W @ x) for x in stream[128]]))
-    gradient = naive.risk_gradient(before, q, X, Y)
-    bound = np.sqrt(2) * max(np.linalg.norm(X[c == Y], axis=1).mean() for c in range(K))
-    moved = naive.into_ball(before - 2 * RADIUS / (bound * np.sqrt(512)) * gradient, RADIUS)
-    np.testing.assert_allclose(guessed.head_[0], moved, atol=1e-12)
-    assert not np.allclose(early.head_[0], moved, atol=1e-6)
-
-
-def test_without_a_horizon_atlas_gets_a_slower_copy_when_the_guess_is_reached():
-    adapter = ATLAS(W).fit(X, Y)
-    stream = batches(129)
-    for batch in stream[:128]:
-        adapter.update(batch)
-    assert len(adapter.weights_) == 6
-    shares, mean = adapter.weights_, adapter.head_[0]
-    adapter.update(stream[128])
-    assert len(adapter.weights_) == 7
-    assert adapter.weights_[0] == pytest.approx(1 / 7, rel=0.05)
-    np.testing.assert_allclose(adapter.weights_[1:] / (6 / 7), shares, rtol=0.05)
-    # The newcomer started from the mean, and took one step, the smallest.
-    q = adapter.marginals_.estimate(np.array([naive.softmax(W @ x) for x in stream[128]]))
-    step = adapter._step_sizes()
-    np.testing.assert_allclose(step[1] / step[0], 2.0)
-    moved = naive.into_ball(mean - step[0] * naive.risk_gradient(mean, q, X, Y), RADIUS)
-    np.testing.assert_allclose(adapter._heads[0], moved, atol=1e-12)
-
-
 @pytest.mark.parametrize("method", [UOGD, ATLAS, RetrainLastLayer])
 def test_a_steady_shift_is_learned(method):
     """Fitted on many of class 0, shown almost only class 2: samples that were undecided go to class 2."""
@@ -188,60 +65,6 @@ def test_labels_are_used_where_there_are_some(method):
         blind.update(batch)
         told.update(batch, np.full(len(batch), 2))
     assert told.predict_proba(X)[:, 2].mean() > blind.predict_proba(X)[:, 2].mean()
-
-
-def test_retraining_is_gradient_descent_on_the_reweighted_holdout():
-    adapter = RetrainLastLayer(W, None, FollowTheHistory(K), epochs=7, step_size=0.3, momentum=0.5).fit(X, Y)
-    watch = RegressAndReweight(FollowTheHistory(K), calibrator=None)
-    watch.fit(np.array([naive.softmax(W @ x) for x in X]), Y)
-    for batch in batches(4):
-        np.testing.assert_allclose(adapter.prior_, watch.prior_, atol=1e-12)
-        adapter.update(batch)
-        watch.update(np.array([naive.softmax(W @ x) for x in batch]))
-        head, velocity = np.zeros((K, D)), np.zeros((K, D))
-        for _ in range(7):
-            velocity = 0.5 * velocity - 0.3 * naive.risk_gradient(head, watch.prior_, X, Y)
-            head = head + velocity
-        np.testing.assert_allclose(adapter.head_[0], head, atol=1e-10)
-
-
-def test_retraining_finds_the_minimum_with_enough_steps():
-    """By default the steps are accelerated and safe: they lead to the optimum of the re-weighted risk."""
-    rng = np.random.default_rng(1)
-    y = rng.integers(K, size=200)
-    noisy = CENTRES[y] + 2.5 * rng.standard_normal((200, D))
-    adapter = RetrainLastLayer(W, np.zeros(K), FLHFTL(K), epochs=2000).fit(noisy, y)
-    adapter.update(noisy[:20])
-    best = LogisticRegression(C=1e9, max_iter=10_000, tol=1e-10)
-    best.fit(noisy, y, sample_weight=200 * (adapter.prior_ / np.bincount(y))[y])
-    np.testing.assert_allclose(adapter.predict_proba(noisy), best.predict_proba(noisy), atol=2e-3)
-
-
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-def test_retraining_is_safe_whatever_the_scale_of_the_features(scale):
-    """Without intercepts, features of another scale give layers of another scale, and the same predictions."""
-    adapter, scaled = (RetrainLastLayer(W / s, epochs=50).fit(s * X, Y) for s in (1.0, scale))
-    adapter.update(X[:20])
-    scaled.update(scale * X[:20])
-    np.testing.assert_allclose(scaled.predict_proba(scale * X), adapter.predict_proba(X), atol=1e-9)
-    q = adapter.prior_
-    assert naive.risk(adapter.head_[0], q, X, Y) < 0.5 * np.log(K)
-
-
-def test_until_the_first_round_is_over_the_trained_layer_predicts():
-    adapter = RetrainLastLayer(W, B).fit(X, Y)
-    expected = np.array([naive.softmax(WB @ x) for x in ONES])
-    np.testing.assert_allclose(adapter.predict_proba(X), expected, atol=1e-12)
-    np.testing.assert_allclose(adapter.prior_, np.bincount(Y) / len(Y))
-    assert isinstance(adapter.tracker_, FLHFTL)
-
-
-def test_the_tracker_passed_in_is_not_moved():
-    tracker = LastSighting(K)
-    adapter = RetrainLastLayer(W, tracker=tracker, epochs=1).fit(X, Y)
-    adapter.update(X[:5])
-    assert not np.array_equal(adapter.tracker_.predict(), tracker.predict())
-    np.testing.assert_array_equal(tracker.predict(), np.full(K, 1 / K))
 
 
 def test_methods_that_track_no_mix_say_so():
@@ -303,78 +126,12 @@ def test_a_class_missing_from_the_holdout():
         UOGD(W).fit(X[Y != 1], Y[Y != 1])
 
 
-def test_a_refused_refit_changes_nothing():
-    adapter = RetrainLastLayer(W, B).fit(X, Y)
-    adapter.update(X[:5])
-    before = adapter.predict_proba(X)
-    for bad in ((X[:, :2], Y), (X, Y[:-1]), (np.full_like(X, np.nan), Y), (X[Y != 0], Y[Y != 0])):
-        with pytest.raises(ValueError, match=r"X|y"):
-            adapter.fit(*bad)
-        np.testing.assert_array_equal(adapter.predict_proba(X), before)
-
-
-def test_default_retraining_is_nesterovs_descent():
-    """A step of one over the curvature of the re-weighted loss, from a point that looks ahead."""
-    adapter = RetrainLastLayer(W, None, FollowTheHistory(K), epochs=7).fit(X, Y)
-    adapter.update(batches(1)[0])
-    q = adapter.prior_
-    bound = sum(q[c] * np.linalg.norm(X[c == Y], 2) ** 2 / len(X[c == Y]) / 2 for c in range(K))
-    head = before = np.zeros((K, D))
-    for t in range(1, 8):
-        ahead = head + (t - 2) / (t + 1) * (head - before)
-        head, before = ahead - naive.risk_gradient(ahead, q, X, Y) / bound, head
-    np.testing.assert_allclose(adapter.head_[0], head, atol=1e-10)
-
-
-def test_retraining_with_more_features_than_samples():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(K), 5)
-    wide = np.column_stack([CENTRES[y], rng.standard_normal((15, 60))])
-    start = np.column_stack([W, np.zeros((K, 60))])
-    adapter = RetrainLastLayer(start, epochs=5).fit(wide, y)
-    expected = [np.linalg.norm(wide[c == y], 2) ** 2 / 10 for c in range(K)]
-    np.testing.assert_allclose(adapter._curvatures, expected)
-
-
-@pytest.mark.parametrize("scale", [1e-4, 1.0])
-def test_retraining_with_a_class_without_features(scale):
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(K), 20)
-    x = (CENTRES[y] + rng.standard_normal((60, D))) * (y > 0)[:, np.newaxis]
-    adapter = RetrainLastLayer(W / scale).fit(scale * x, y)
-    adapter.update(scale * x[20:30])
-    assert adapter.predict_proba(scale * x[20:40])[:, 1].mean() > 0.6
-
-
-def test_retraining_uses_the_estimator_it_is_given():
-    plain, other = (RetrainLastLayer(W, marginals=m, epochs=1).fit(X, Y) for m in (None, MLLS()))
-    assert isinstance(plain.marginals_, BBSE)
-    assert isinstance(other.marginals_, MLLS)
-    for adapter in (plain, other):
-        adapter.update(batches(1)[0])
-    assert not np.allclose(plain.prior_, other.prior_)
-
-
 @pytest.mark.parametrize("method", [UOGD, ATLAS, RetrainLastLayer])
 def test_features_that_are_all_zero_move_nothing(method):
     adapter = method(W, marginals=MLLS()).fit(np.zeros((6, D)), [0, 1, 2, 0, 1, 2])
     adapter.update(np.zeros((2, D)))
     assert np.isfinite(adapter.head_[0]).all()
     np.testing.assert_allclose(adapter.predict_proba(np.zeros((1, D))), 1 / 3)
-
-
-def test_atlas_with_an_estimator_that_has_no_confusion_matrix():
-    without, told = ATLAS(W, marginals=MLLS(), horizon=64).fit(X, Y), ATLAS(W, horizon=64).fit(X, Y)
-    np.testing.assert_allclose(without._step_sizes() * told.marginals_.sigma_min_, told._step_sizes())
-
-
-def test_atlas_never_loses_its_weights():
-    """Risks so large that all weights would vanish, or be infinite, after a few rounds."""
-    adapter = ATLAS(W, step_sizes=[0.1, 50.0], meta_rate=1e6).fit(X, Y)
-    for batch in batches(20):
-        adapter.update(batch)
-    assert adapter.weights_.sum() == pytest.approx(1.0)
-    assert np.isfinite(adapter._log_weights).all() or adapter.weights_.max() == 1.0
 
 
 def test_what_head_gives_belongs_to_the_caller():
@@ -388,16 +145,6 @@ def test_what_head_gives_belongs_to_the_caller():
     before = adapter.predict_proba(X)
     given[...] = 0.0
     np.testing.assert_array_equal(adapter.predict_proba(X), before)
-
-
-def test_labels_may_be_known_of_some_samples_only():
-    """One batch of which half is labelled: counted and estimated, by their numbers."""
-    batch = batches(1)[0]
-    adapter = UOGD(W, step_size=0.4, radius=100.0).fit(X, Y)
-    adapter.update(batch, [2, -1, 2, -1, np.nan, 0])
-    unknown = np.array([naive.softmax(W @ x) for x in batch[[1, 3, 4]]])
-    q = (np.array([1.0, 0.0, 2.0]) + 3 * adapter.marginals_.estimate(unknown)) / 6
-    np.testing.assert_allclose(adapter.head_[0], W - 0.4 * naive.risk_gradient(W, q, X, Y), atol=1e-12)
 
 
 def test_a_round_without_samples_counts():
@@ -426,10 +173,6 @@ def test_what_is_not_fitted_says_so(method):
     name = "weights_" if method is ATLAS else "tracker_"
     with pytest.raises(NotFittedError, match="call fit"):
         getattr(method(W), name)
-
-
-def test_a_radius_that_was_rounded_is_fine():
-    UOGD(W, radius=np.nextafter(np.linalg.norm(W), 0.0)).fit(X, Y)
 
 
 def test_a_whole_layer_in_the_place_of_weights_is_explained():

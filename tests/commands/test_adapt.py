@@ -1,6 +1,7 @@
+"""A stream in a file, adapted: what comes out, rounds, keys, pipes, and what is refused."""
+
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -8,35 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import baserate
-from baserate.cli import app, main
+from baserate.cli import main
 from baserate.files import sinks
 
-from ..files.streams import CLASSES, frame, holdout, read, write
+from ..files.streams import CLASSES, P, frame, holdout, read, write
+from .adapting import adapt, done
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_with_a_holdout")
 FORMATS = ["csv", "tsv", "parquet", "jsonl"]
-P = [f"p_{name}" for name in CLASSES]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_with_a_holdout(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"):
-        monkeypatch.delenv(name, raising=False)
-    write(holdout(), tmp_path / "holdout.csv")
-
-
-def adapt(*arguments, holdout="holdout.csv"):
-    given = ["--holdout", holdout] if holdout else []
-    return CliRunner().invoke(app, ["adapt", *map(str, arguments), *given])
-
-
-def done(*arguments, **more):
-    result = adapt(*arguments, **more)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
 
 
 def command(*arguments, data=None):
@@ -128,21 +110,6 @@ def test_columns_may_be_named_and_are_matched_by_name(tmp_path):
         found.select("adapted_Katze", "adapted_Hund", "adapted_Aal").to_numpy(), by_hand(table, 20)[0], rtol=1e-9
     )
     assert set(found["adapted_label"]) <= set(other.values())
-
-
-def test_blanks_between_names_of_columns(tmp_path):
-    write(frame(50)[0], tmp_path / "s.csv")
-    done("s.csv", "-o", "o.csv", "--columns", ", ".join(P))
-    assert "adapted_p_eel" in pl.read_csv("o.csv").columns
-
-
-def test_notes_give_no_advice_that_is_about_python(tmp_path):
-    write(frame(50)[0], tmp_path / "s.csv")
-    write(holdout(40), tmp_path / "holdout.csv")
-    notes = done("s.csv", "-o", "o.csv").stderr
-    assert "note: with 40 samples the holdout cannot tell" in notes
-    assert "Label more samples." in notes
-    assert "calibrator" not in notes
 
 
 def test_labels_are_used_when_their_row_is_taken_in(tmp_path):
@@ -486,23 +453,6 @@ from baserate.cli import main
 try: main()
 finally: assert not {'polars', 'numpy'} & set(sys.modules)"""
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-
-@pytest.mark.parametrize("options", [[], ["--key", "shop"]])
-def test_the_report_shows_what_was_tracked(options, tmp_path):
-    table, _ = frame(2500, shop=["north", "south"] * 1250)
-    write(table, tmp_path / "s.csv")
-    result = done("s.csv", "-o", "o.csv", "--rounds", "100", "--report", "r.html", *options)
-    assert result.stdout.splitlines()[-1] == f"Report: {tmp_path / 'r.html'}"
-    page = (tmp_path / "r.html").read_text()
-    last = pl.read_csv("o.rounds.csv")["prior_eel"][-1]
-    assert re.search(r"the share of eel over 25 rounds, [\d.]+% in the holdout", page)
-    if not options:
-        assert f"{last:.1%} in the last" in page
-        assert "The correction was held back in 0% of the rounds." in page
-    # Eels have moved furthest, and come first.
-    assert page.index("Share of eel") < page.index("Share of cat")
-    assert "http" not in page.replace("http://www.w3.org", "")
 
 
 def test_a_report_needs_its_table_and_matplotlib(tmp_path, monkeypatch):

@@ -13,16 +13,10 @@ from baserate.cli import app
 
 from ..files.streams import frame, holdout, write
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_with_a_holdout")
+
 FORMATS = ["csv", "parquet", "jsonl"]
 N, BAD = 120, 77  # the bad row, counted from 1
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_with_a_holdout(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"):
-        monkeypatch.delenv(name, raising=False)
-    write(holdout(), tmp_path / "holdout.csv")
 
 
 def adapt(*arguments, holdout="holdout.csv"):

@@ -1,3 +1,5 @@
+"""A log in a file, replayed: what is said of it, the order of rows, and what is refused."""
+
 import json
 import re
 import subprocess
@@ -15,50 +17,10 @@ from baserate.files.log import LogJob, read_log
 from baserate.files.rounds import parse_rounds
 from baserate.files.source import named
 
-from ..files.streams import CLASSES, frame, holdout, model_outputs, write
+from ..files.streams import CLASSES, P, frame, holdout, write
+from .backtested import done, found, log, refused
 
-P = [f"p_{name}" for name in CLASSES]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def log(n=3000, n_balanced=600):
-    """A balanced beginning, then a stream of which most is eels; with times, one a minute."""
-    first, y_first = model_outputs(n_balanced, (1 / 3, 1 / 3, 1 / 3), 0)
-    then, y_then = model_outputs(n - n_balanced, (0.1, 0.1, 0.8), 1)
-    proba, y = np.concatenate([first, then]), np.concatenate([y_first, y_then])
-    table = pl.DataFrame(proba, schema=P).with_columns(
-        truth=pl.Series([CLASSES[c] for c in y]), minute=pl.Series(60 * np.arange(n))
-    )
-    return table, proba, y
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["backtest", *map(str, arguments)])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
-
-
-def found(*arguments):
-    return json.loads(done(*arguments, "--json", "--methods", "none").stdout)
-
-
-def refused(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 2, (result.output, result.exception)
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("baserate: ")
-    return line.removeprefix("baserate: ")
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
@@ -74,18 +36,6 @@ def test_it_says_what_the_function_says(form, tmp_path):
     assert said["rounds"] == 200
     assert [method["method"] for method in said["methods"]] == [score.method for score in expected.scores]
     assert said["methods"][1]["error_change"]["high"] == pytest.approx(expected.scores[1].error_change.high)
-
-
-def test_a_table_with_the_sentence_on_top(tmp_path):
-    write(log()[0], tmp_path / "log.csv")
-    result = done("log.csv", "--label", "truth")
-    first = result.stdout.splitlines()[0]
-    assert re.fullmatch(r"Use it: error .* % -> .* % \(-.* points, 95 % interval -.* to -.*\)\.", first)
-    assert re.search(r"\n +baserate +\S+ +-\S+ \(-\S+ to -\S+\) +\S+ +default", result.stdout)
-    assert "doing nothing" in result.stdout
-    assert "FLH-FTL (window)" in result.stdout
-    assert "The other 11 methods are context" in result.stdout
-    assert max(map(len, result.stdout.split("\n\n")[1].splitlines())) <= 80
 
 
 def test_a_holdout_of_its_own(tmp_path):
@@ -193,20 +143,6 @@ def test_methods_are_chosen_by_name(tmp_path):
     names = [method["method"] for method in said["methods"]]
     assert names == ["doing nothing", "baserate", "calibration alone", "FLH-FTL (window)", "Arrows", "mix in hindsight"]
     assert "choose among FLH-FTL, " in refused("log.csv", "--label", "truth", "--methods", "nonsense")
-
-
-def test_the_report_has_the_sentence_a_table_and_plots(tmp_path):
-    write(log()[0], tmp_path / "<log> & co.csv")
-    result = done("<log> & co.csv", "--label", "truth", "--report", "out.html", "--methods", "Arrows")
-    page = (tmp_path / "out.html").read_text()
-    assert f"Report: {tmp_path / 'out.html'}" in result.stdout
-    assert "&lt;log&gt; &amp; co.csv" in page
-    assert "<log>" not in page
-    assert page.index("Use it: error") < page.index("<table>") < page.index("<svg")
-    assert page.count("<figure>") == 4
-    assert "Share of eel" in page
-    assert "There was no alarm." in page
-    assert "http" not in re.sub(r'xmlns\S*="[^"]*"', "", page)
 
 
 def test_a_report_cannot_be_written(tmp_path):

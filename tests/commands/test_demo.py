@@ -1,23 +1,22 @@
 """The command that shows what there is."""
 
 import json
-import os
-import pty
 import re
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
 
 import baserate
 import baserate.demo
-from baserate.cli import app, main
+from baserate.cli import app
 from baserate.demo import prepare_problem, run_demo
 from baserate.reports.demo_rows import conclusion, demo_rows
 
+from .ended import status_of
+
+pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 SMALL = ["--rounds", "30", "--batch-size", "5", "--seed", "2"]
 
 
@@ -26,25 +25,12 @@ def expected():
     return demo_rows(run_demo(prepare_problem(2), 30, 5, seed=2))
 
 
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def run(*arguments):
     return CliRunner().invoke(app, arguments)
 
 
 def command(*arguments):
     return subprocess.run([sys.executable, "-m", "baserate", *arguments], capture_output=True, text=True, check=False)
-
-
-def status_of(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return ended.value.code or 0
 
 
 def shown(value, digits):
@@ -126,16 +112,6 @@ def test_a_bad_command_gets_one_line(arguments, words, capsys, monkeypatch, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(capsys, monkeypatch):
-    def refuse(**_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    monkeypatch.setattr(baserate.demo, "prepare_problem", lambda *_: pytest.fail("the work had begun"))
-    assert status_of("demo") == 2
-    assert capsys.readouterr().err.endswith("(Permission denied); name another.\n")
-
-
 def test_a_full_disk_costs_the_report_but_not_the_table(capsys, monkeypatch, tmp_path):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -162,43 +138,3 @@ def test_only_the_report_needs_matplotlib(more, status):
         assert done.stderr.count("\n") == 1
         assert 'pip install "baserate[plot]"' in done.stderr
         assert "--no-report" in done.stderr
-
-
-def test_an_error_of_ours_is_not_hidden(monkeypatch):
-    def broken(*_):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(baserate.demo, "prepare_problem", broken)
-    with pytest.raises(ZeroDivisionError):
-        main(["demo", "--no-report"])
-
-
-def test_ctrl_c_stops_with_one_line_and_leaves_nothing(tmp_path):
-    # On a terminal, so that the progress bar tells when the work has begun.
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baserate", "demo", "--rounds", "6000"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(theirs)
-    said, deadline = b"", time.monotonic() + 60
-    while b"FLH-FTL" not in said:
-        assert time.monotonic() < deadline, said
-        said += os.read(ours, 4096)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
-    after = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            after += chunk
-    except OSError:  # how Linux says that the other side has closed
-        pass
-    os.close(ours)
-    assert re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", after).splitlines()[-1] == b"baserate: stopped."
-    assert b"Traceback" not in said + after
-    assert process.stdout is not None
-    assert process.stdout.read() == b""
-    process.stdout.close()
-    assert list(tmp_path.iterdir()) == []

@@ -4,14 +4,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from baserate.cli import main
 from baserate.commands import reproduce
 
-
-def status_of(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return ended.value.code or 0
+from .ended import status_of
 
 
 @pytest.mark.parametrize("words", [[], ["table-uols", "--quick"], ["--help"], ["-h"], ["all", "--data", "a", "b"]])

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 CLASSES = ["cat", "dog", "eel"]
+P = [f"p_{name}" for name in CLASSES]
 
 
 def model_outputs(n, mix, seed):

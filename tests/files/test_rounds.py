@@ -1,3 +1,5 @@
+"""Where a stream is cut into rounds."""
+
 import itertools
 
 import numpy as np

@@ -1,5 +1,6 @@
 """What the project says about itself is true."""
 
+import importlib
 import io
 import re
 import sys
@@ -112,3 +113,36 @@ def test_the_supported_versions_of_python_are_said_alike(folder):
     assert project["requires-python"] == f">={VERSIONS[0]}"
     assert "Python 3.11, 3.12, 3.13 and 3.14 on Linux" in (ROOT / "README.md").read_text()
     assert f"{sys.version_info.major}.{sys.version_info.minor}" in VERSIONS
+
+
+WHOLE = {"golden", "project", "system"}  # folders of tests that are about the whole, and mirror no file
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_tests_mirror_the_source(source):
+    """A file of tests stands where what it tests stands, and has its name; a topic may follow."""
+    tests = source.parents[1] / "tests"
+    for test in tests.rglob("test_*.py"):
+        folder = test.parent.relative_to(tests)
+        if folder.parts[:1] and folder.parts[0] in WHOLE:
+            continue
+        here = [path for path in (source / folder).glob("*") if path.suffix == ".py" or path.is_dir()]
+        known = {path.stem.lstrip("_") for path in here if not path.stem.startswith("__")}
+        tested = test.stem.removeprefix("test_")
+        named = any(tested == name or tested.startswith(f"{name}_") for name in known)
+        assert named, f"{test.relative_to(ROOT)} tests no file of {(source / folder).relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_every_public_class_has_a_file_of_tests(source):
+    """Named after the module that defines it, in the folder of the sub-package that exports it."""
+    tests = source.parents[1] / "tests"
+    for init in source.glob("*/__init__.py"):
+        package = importlib.import_module(f"{source.name}.{init.parent.name}")
+        for name in getattr(package, "__all__", ()):
+            value = getattr(package, name)
+            if not isinstance(value, type) or value.__module__.rpartition(".")[0] != package.__name__:
+                continue  # no class, or one that is defined elsewhere
+            module = value.__module__.rpartition(".")[2].lstrip("_")
+            test = tests / init.parent.name / f"test_{module}.py"
+            assert test.exists(), f"{name} has no {test.relative_to(ROOT)}"

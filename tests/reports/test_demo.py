@@ -1,4 +1,5 @@
-import importlib
+"""The page of the demo: what it holds, whole, accessible, and from nowhere else."""
+
 import re
 import sys
 from collections import Counter
@@ -13,18 +14,6 @@ from baserate.demo.experiment import MOVING
 from baserate.reports import demo as report
 from baserate.reports import figures
 from baserate.reports.demo_rows import COLUMNS, conclusion, demo_rows
-from baserate.reports.page import DARK, LIGHT
-from baserate.reports.tables import Column, to_html, to_rich
-
-
-@pytest.fixture(scope="module")
-def demo():
-    return run_demo(prepare_problem(0), 50, 5, seed=3)
-
-
-@pytest.fixture(scope="module")
-def page(demo):
-    return report.render(demo)
 
 
 class Reader(HTMLParser):
@@ -128,35 +117,8 @@ def test_it_is_accessible(page):
     assert all(a["scope"] in ("row", "col") for a in reader.all("th"))
 
 
-def luminance(colour):
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (red, green, blue)]
-    return np.dot([0.2126, 0.7152, 0.0722], linear)
-
-
-@pytest.mark.parametrize(("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#14181d")])
-def test_colours_stand_out(palette, ground, page):
-    assert ground in page or ground == "#ffffff"
-    low, high = 0.05 + luminance(ground), 0.05 + luminance(ground)
-    for name, colour in palette.items():
-        value = 0.05 + luminance(colour)
-        contrast = max(value, high) / min(value, low)
-        # W3C's contrast: 4.5 for text, 3 for lines; the truth is a thick line, and the grid may be faint.
-        assert contrast > {"ink": 7.0, "rule": 1.2, "truth": 2.3}.get(name, 3.0), name
-
-
 def test_the_same_seed_gives_the_same_bytes(page):
     assert report.render(run_demo(prepare_problem(0), 50, 5, seed=3)) == page
-
-
-def test_long_runs_do_not_make_it_heavy(page):
-    steps = np.random.default_rng(0).random(100_000)
-    lines = {f"method {i}": steps + i / 100 for i in range(12)}
-    styles = figures.line_styles(list(lines))
-    assert len(set(styles.values())) == 12
-    # Four shifts with two such figures must stay below 3 MB.
-    assert len(figures.mix_figure(steps, lines, styles, label="", name="a")) < 350_000
-    assert len(figures.saved_figure(lines, styles, label="", name="b")) < 350_000
 
 
 def test_one_round_is_enough():
@@ -188,24 +150,6 @@ def test_it_is_written_whole_or_not_at_all(demo, page, tmp_path, monkeypatch):
         report.write(demo, target)
     assert target.read_bytes() == before
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_names_are_not_markup():
-    rows = [{"group": "g [red]", "name": "<b>[bold]", "hit": True}]
-    columns = [Column("<i>", "name", str)]
-    page = to_html(rows, columns, caption="a & b", mark="hit")
-    assert "&lt;b&gt;" in page
-    assert "&lt;i&gt;" in page
-    assert "a &amp; b" in page
-    first = list(to_rich(rows, columns, group="group", mark="hit").columns[0].cells)
-    assert [str(cell).strip() for cell in first] == ["g [red]", "<b>[bold]"]
-
-
-def test_without_matplotlib_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "baserate.reports.figures")
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "baserate\[plot\]"'):
-        importlib.import_module("baserate.reports.figures")
 
 
 def test_the_figure_is_of_the_class_that_moves(demo, monkeypatch):

@@ -13,34 +13,14 @@ from baserate.state import dumps
 from baserate.trackers import FLHFTL, flhftl
 
 from . import naive
+from .sequences import KINDS, play, sequence
 
 TRANSCRIPTION = {"start": naive.flhftl_start, "window": naive.flhftl_window}
 
 
-def play(tracker, sightings):
-    """Predictions of rounds 1..T+1."""
-    out = [tracker.predict()]
-    for z in sightings:
-        tracker.update(z)
-        out.append(tracker.predict())
-    return np.array(out)
-
-
-def sequence(kind, k, T, rng):
-    if kind == "noise":
-        return rng.dirichlet(np.ones(k), size=T)
-    if kind == "constant":
-        return np.tile(rng.dirichlet(np.ones(k)), (T, 1))
-    if kind == "ties":  # few distinct values, so that many experts have the same loss
-        return np.eye(k)[rng.integers(2, size=T)]
-    if kind == "step":
-        return np.where(np.arange(T)[:, None] < T // 2, np.eye(k)[0], np.eye(k)[1]) + 0.01 * rng.standard_normal((T, k))
-    return rng.standard_normal((T, k))  # off the simplex, as unclipped sightings are
-
-
 @pytest.mark.parametrize("experts", ["start", "window"])
 @pytest.mark.parametrize(("k", "T"), [(2, 120), (3, 100), (10, 70), (100, 25)])
-@pytest.mark.parametrize("kind", ["noise", "constant", "ties", "step", "wild"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_the_transcription(experts, k, T, kind):
     rng = np.random.default_rng(k)
     zs, birth = sequence(kind, k, T, rng), rng.dirichlet(np.ones(k))

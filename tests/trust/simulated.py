@@ -2,6 +2,8 @@
 
 import numpy as np
 
+EVEN = np.full(3, 1 / 3)
+MIX = np.array([0.6, 0.3, 0.1])
 CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.8]])
 
 

@@ -4,21 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.special import betainc
 
 from baserate.protocols import Evidence
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
 from baserate.trust import PriorBand, bands
-from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._experts import BIRTH, MEMORIES, Experts, experts_of
 from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 
-from .simulated import holdout, labels, outputs
-
-EVEN = np.full(3, 1 / 3)
-MIX = np.array([0.6, 0.3, 0.1])
+from .simulated import EVEN, MIX, holdout, labels, outputs
 
 
 def _follow(rng, n_rounds, n=10, q=MIX, sharpness=1.0, tracker=None):
@@ -213,18 +208,6 @@ def test_a_large_holdout_is_thinned_evenly_and_not_shared():
     assert dumps(band) == before
 
 
-def test_label_estimates_are_unbiased_on_every_class():
-    rng = np.random.default_rng(8)
-    proba, y = holdout(rng, 90, sharpness=3.0)
-    weights = np.eye(3)[y] / np.bincount(y)
-    found = label_estimates(proba, weights, EVEN, MIX)
-    np.testing.assert_allclose(weights.T @ found.rows, np.eye(3), atol=1e-9)
-    np.testing.assert_allclose(found.mix.sum(), 1.0)
-    scores = proba / (proba @ MIX)[:, np.newaxis]
-    np.testing.assert_allclose(found.mix @ (weights.T @ scores), 1.0)  # the most likely mix there is MIX
-    np.testing.assert_allclose(found.squares[1], (found.rows[y == 1] ** 2).mean(axis=0))
-
-
 def test_an_experts_lag_behind_a_steady_drift_is_made_up_for():
     memories = 2.0 ** np.arange(22)
     now, pace = np.array([0.5, 0.3, 0.2]), np.array([1e-8, -2e-8, 1e-8])
@@ -304,27 +287,6 @@ def test_a_mix_within_the_slack_is_covered_and_one_that_comes_back_is_recalled()
     np.testing.assert_allclose(experts.weights.sum(), 1.0)
     low, high = band.interval(tracker.predict(), tracker).T
     assert ((low <= MIX) & (high >= MIX)).all()
-
-
-@pytest.mark.parametrize(("a", "b", "off"), [(1, 1, 0.012), (1, 9, 0.012), (2, 50, 0.004), (90, 10, 0.001)])
-def test_quantiles_of_one_beta(a, b, off):
-    mean, levels = a / (a + b), np.array([0.05, 0.5, 0.95])
-    variance = mean * (1 - mean) / (a + b + 1)
-    found = beta_mixture_quantiles(np.ones(1), np.array([[mean]]), np.array([[variance]]), levels)[:, 0]
-    np.testing.assert_allclose(betainc(a, b, found), levels, rtol=0, atol=off)
-
-
-def test_quantiles_of_two_betas():
-    means, variances = np.array([[0.2, 0.8], [0.8, 0.2]]), np.full((2, 2), 1e-8)
-    apart = beta_mixture_quantiles(np.array([0.3, 0.7]), means, variances, np.array([0.29, 0.31]))
-    np.testing.assert_allclose(apart, [[0.2, 0.2], [0.8, 0.2]], atol=1e-3)
-    nothing = beta_mixture_quantiles(np.ones(1), np.array([[0.0, 1.0]]), np.full((1, 2), 1e-6), np.array([0.05, 0.95]))
-    np.testing.assert_allclose(nothing[:, 0], [0.0, 0.0027], atol=1e-4)  # 0.5 chi-squared, of one degree of freedom
-    np.testing.assert_allclose(nothing[:, 1], 1.0 - nothing[::-1, 0], atol=1e-6)
-    at_a_loss = beta_mixture_quantiles(
-        np.ones(1), np.array([[0.0, 0.3]]), np.full((1, 2), 1e12), np.array([0.05, 0.95])
-    )
-    np.testing.assert_allclose(at_a_loss, [[0.0, 0.0], [1.0, 1.0]], atol=1e-5)
 
 
 def test_what_is_wrong_is_refused():

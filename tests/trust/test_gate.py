@@ -6,12 +6,9 @@ import pytest
 import baserate
 from baserate.state import dumps
 from baserate.trust import Gate
-from baserate.trust._bets import STAKES, bet
-from baserate.trust._rehearsal import WEIGHTS, rehearse
 
-from .simulated import holdout, labels, outputs
+from .simulated import EVEN, holdout, labels, outputs
 
-EVEN = np.full(3, 1 / 3)
 FAR = np.array([0.8, 0.1, 0.1])
 
 
@@ -54,22 +51,6 @@ def test_the_holdout_speaks_against_a_correction_that_the_outputs_have_already()
     honest = Gate().fit(proba, y, EVEN)
     honest.update(FAR)
     assert honest.weight_ == 1.0
-
-
-def test_the_rehearsal_counts_samples_by_the_tracked_mix():
-    """Ten rows of each class; a class is better off with the correction only if it becomes more frequent."""
-    proba = np.array([[0.55, 0.45], [0.55, 0.45]] * 10)
-    y = np.array([0, 1] * 10)
-    counts, prior = np.array([10.0, 10.0]), np.array([0.5, 0.5])
-    assert rehearse(proba, y, counts, prior, np.array([0.1, 0.9])) == 1.0
-    wrong_way = 1.0 - proba  # leans to class 1 by mistake: moving on to 1 is right for a mix that has more of it
-    assert rehearse(wrong_way, y, counts, prior, np.array([0.1, 0.9])) == 1.0
-    # Outputs that already are as sure of class 1 as the mix makes them: any correction is too much.
-    sure = np.array([[0.1, 0.9]] * 20)
-    assert rehearse(sure, y, counts, prior, np.array([0.1, 0.9])) == 0.0
-    half = np.sqrt([0.1, 0.9]) / np.sqrt([0.1, 0.9]).sum()
-    assert rehearse(np.tile(half, (20, 1)), y, counts, prior, np.array([0.1, 0.9])) == 0.5
-    assert set(WEIGHTS) >= {0.0, 0.5, 1.0}
 
 
 @pytest.mark.parametrize(("size", "weight"), [(4, 0.25), (5, 1.0)])
@@ -172,30 +153,6 @@ def test_samples_that_tell_nothing_change_nothing():
     gate.update_labels(np.ones(5000), np.ones(5000))
     gate.update_labels(np.zeros(5000), np.zeros(5000))
     assert gate.evidence_ == before == (0.0, 0.0)
-
-
-def test_wrong_verdicts_are_as_rare_as_promised():
-    """Equal errors: within 100 telling samples at most alpha; 400 runs at 0.2 allow 80, and by three sigma 104."""
-    told = 0
-    for seed in range(400):
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], 100)
-        told += bet(signs, np.zeros((2, len(STAKES))), STAKES, 100 / 0.2) % 2 == 1
-    assert told <= 104
-    spacings = []
-    for seed in range(60):
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], 50_000)
-        won = np.zeros((2, len(STAKES)))
-        spacings.append((bet(signs, won, STAKES, 200.0) + 1) // 2)
-    assert np.mean(spacings) >= 100.0  # of either side; each alone comes after 200 on average
-
-
-def test_bets_by_hand():
-    won = np.zeros((2, 1))
-    assert bet(np.array([1.0, -0.5]), won, np.array([0.5]), 100.0) == 0
-    assert won[0, 0] == pytest.approx((1.5 + 1.0) * 0.75)
-    assert won[1, 0] == pytest.approx((0.5 + 1.0) * 1.25)
-    assert bet(np.ones(5), np.zeros((2, 1)), np.array([0.5]), 3.0) == 1 + 2 * 1  # 1.5, 3.75
-    assert bet(-np.ones(5), np.zeros((2, 1)), np.array([0.5]), 3.0) == 2 + 2 * 1
 
 
 def test_an_alarm_lasts_twice_as_long_as_it_took_and_longer_each_time():

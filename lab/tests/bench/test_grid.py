@@ -1,3 +1,5 @@
+"""Each cell of a grid is run once, in any number of processes, and what is done is kept."""
+
 import os
 import threading
 import time

@@ -1,3 +1,5 @@
+"""Results in a file: as they were, never lost, and nobody else's."""
+
 import builtins
 import math
 import sys

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from baserate_lab.datasets._arrays import checksum, read_arrays, write_arrays
-from baserate_lab.datasets._mixing import mixed
-from baserate_lab.datasets._texts import one_line, pack, unpack
 
 ARRAYS = {"X": np.arange(12, dtype=np.uint8).reshape(3, 4), "y": np.array([2, 0, 1]), "names": np.array(["a", "bcd"])}
 
@@ -116,30 +114,3 @@ def test_an_interrupted_write_leaves_nothing_and_keeps_what_was_there(tmp_path, 
         write_arrays(tmp_path / "a.npz", {"X": np.zeros(3)}, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
     assert read_arrays(tmp_path / "a.npz", checksum(ARRAYS)).origin == "old"
-
-
-@pytest.mark.parametrize("texts", [["one", "", "dreißig 漢字\n"], [""], []])
-def test_texts_survive_packing(texts):
-    packed = pack("X", texts)
-    assert {array.dtype.kind for array in packed.values()} <= {"u", "i"}
-    restored = unpack(packed, "X")
-    assert restored.dtype == object
-    assert restored.tolist() == texts
-
-
-def test_half_a_character_is_replaced():
-    assert unpack(pack("X", ["a\ud800b"]), "X").tolist() == ["a?b"]
-
-
-def test_one_line():
-    assert one_line("  a\n  b\t c ") == "a b c"
-
-
-def test_mixing_keeps_pairs_together_and_is_always_the_same():
-    X, y = np.arange(100.0)[:, None], np.repeat(np.arange(10, dtype=np.uint8), 10)
-    once, again = mixed(X, y), mixed(X, y)
-    np.testing.assert_array_equal(once[0][:, 0] // 10, once[1])
-    assert once[1].dtype == np.int64
-    np.testing.assert_array_equal(once[0], again[0])
-    assert sorted(once[0][:, 0]) == list(range(100))
-    assert len(set(once[1][:10])) > 3

@@ -83,7 +83,7 @@ def test_what_goes_wrong_is_an_error_of_the_file(pooch, tmp_path, error, said):
 def test_without_the_library_the_way_is_closed_and_says_why(monkeypatch, tmp_path):
     monkeypatch.undo()  # the real door, which the fixture of all tests has locked
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(OSError, match=r"pip install 'baserate\[data\]'"):
+    with pytest.raises(OSError, match=r"pip install 'baserate-lab'"):
         Download((Published("https://example.org/a", "md5:1"),)).get(tmp_path)
 
 

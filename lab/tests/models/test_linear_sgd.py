@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from baserate.integrations import last_layer
 from baserate.state import dumps, loads
 from baserate_lab.models import LinearSGD
 
@@ -95,3 +96,13 @@ def test_bad_input(parameters, samples, labels, error, message):
 def test_labels_may_be_objects_that_are_numbers():
     model = LinearSGD(batch_size=20, rng=0)
     np.testing.assert_array_equal(model.fit(X, Y.astype(object)).coef_, model.fit(X, Y).coef_)
+
+
+def test_the_linear_model_shows_its_layer():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = LinearSGD(batch_size=20, rng=0).fit(X, np.arange(60) % 3)
+    layer = last_layer(model)
+    assert layer.features(X).dtype == np.float64
+    np.testing.assert_allclose(
+        softmax(layer.features(X) @ layer.coef.T + layer.intercept, axis=1), model.predict_proba(X)
+    )

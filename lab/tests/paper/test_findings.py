@@ -1,3 +1,5 @@
+"""Results as records beside the paper's numbers."""
+
 import numpy as np
 import pytest
 

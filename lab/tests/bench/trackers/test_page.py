@@ -7,45 +7,18 @@ import numpy as np
 from baserate_lab.bench.store import Store
 from baserate_lab.bench.trackers import cells
 from baserate_lab.bench.trackers.cells import (
-    BASE,
-    CALIBRATED,
     CAUSAL,
-    HISTORY,
-    ORACLE,
-    START,
     TABLES,
-    TOLD,
-    TRANSDUCTIVE,
-    WINDOW,
     Cell,
     Result,
 )
-from baserate_lab.bench.trackers.figure import BARS, draw, shares
 from baserate_lab.bench.trackers.findings import n_seeds, share_complete
 from baserate_lab.bench.trackers.page import FIGURE, PAGE, bars, page
 from baserate_lab.bench.trackers.running import PROTOCOL
 
+from .well_run import everything
+
 FOLDER = Path(__file__).parents[4] / "docs" / "results" / "trackers"
-
-
-# A run in which all is well.
-MADE_UP = {
-    BASE: Result(1.0, 0.10),
-    CALIBRATED: Result(1.0, 0.09),
-    START: Result(0.40, 0.08),
-    WINDOW: Result(0.30, 0.075),
-    HISTORY: Result(0.50, 0.09),
-    CAUSAL: Result(0.10, 0.07),
-    TRANSDUCTIVE: Result(0.05, 0.069),
-    TOLD: Result(0.05, 0.069),
-    ORACLE: Result(0.0, 0.068),
-}
-
-
-def everything(n_seeds=2):
-    kept = {cell: MADE_UP[cell.method] for cell in cells.cells(TABLES, n_seeds)}
-    single = {cell: MADE_UP[CAUSAL] for cell in kept if cell.n == 1 and cell.method == TRANSDUCTIVE}
-    return kept | single
 
 
 def test_every_line_of_what_must_come_out_is_on_the_page():
@@ -70,17 +43,6 @@ def test_the_page_shows_what_does_not_hold_and_what_was_not_run():
     assert "| <= 1 | - | not run |" in text
 
 
-def test_the_tables_show_the_numbers():
-    text = page(everything())
-    assert "| digits | 10 | 0.333 ± 0.000 | 0.250 ± 0.000 | 0.167 ± 0.000 |" in text
-    assert "| cifar10 | Bernoulli | 0.1000 | 0.1000 | 0.1000 | 0.1000 | 1.000 ± 0.000 | 1.000 ± 0.000 |" in text
-    assert "| fashion | Square drawn | 100 | 8.00 | 7.00 | 6.80 | 0.83 ± 0.00 |" in text
-    assert "| Bernoulli | 10 | 7.00 | 6.90 | 6.80 | 0.1000 | 0.0500 |" in text
-    assert "| mnist | 1 | 10.00 | 8.00 | 7.50 | 7.00 | 7.00 | 6.80 |" in text
-    assert "| forest | all | as they are | 10.00 | 9.00 | 7.00 | -3.00 ± 0.00 | -2.00 ± 0.00 |" in text
-    assert "| too sure | 200 | 0.000 ± 0.000 |" in text
-
-
 def test_the_page_depends_on_the_file_alone(tmp_path):
     kept = everything()
     store = Store(tmp_path / "results.parquet", Cell, Result, protocol=PROTOCOL)
@@ -93,25 +55,6 @@ def test_the_page_depends_on_the_file_alone(tmp_path):
     store.flush()
     read = Store(tmp_path / "results.parquet", Cell, Result, protocol=PROTOCOL)
     assert page(read.results) == page(kept)
-
-
-def test_the_figure_shows_the_shares(tmp_path):
-    kept = everything()
-    found = shares(kept)
-    assert round(found["digits", (10,), CAUSAL].value, 3) == 0.333
-    assert round(found["all sets", (10, 100), TRANSDUCTIVE].value, 3) == 0.167
-    draw(kept, tmp_path / "a.svg")
-    draw(kept, tmp_path / "b.svg")
-    drawn = (tmp_path / "a.svg").read_text()
-    assert drawn == (tmp_path / "b.svg").read_text()
-    for word in ("cifar10", "all sets", "100 samples a round", "bar for all sets, transductive"):
-        assert word in drawn
-    limits = {bar.text: bar.limit for bar in bars(kept)["The main table"]}
-    for method, name in ((CAUSAL, "causal"), (TRANSDUCTIVE, "transductive")):
-        for sizes, limit in BARS[method].items():
-            words = "n = 1" if sizes == (1,) else "n >= 10"
-            line = f"{name}: MSE beside that of the better FLH-FTL, {words}, geometric mean"
-            assert limits[line] == f"<= {limit:g}"
 
 
 def committed():

@@ -1,6 +1,33 @@
-"""Lets the tests of this folder import what they share."""
+"""A run of which everything can be counted by hand."""
 
-import sys
-from pathlib import Path
+import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+from baserate_lab.paper.pages.records import Claim
+from baserate_lab.paper.pages.run import Part, Run
+
+from .made_up import artefact, record
+
+RECORDS = [
+    record("FTH", 5.0, 5.0),
+    record("ROGD", 5.375, 5.0),  # agrees by the tolerance
+    record("UOGD", 7.0, 5.0),
+    record("ATLAS", 1.0, 5.0, seeds=1),
+    record("FTH", 9.0, 5.0, dataset="cifar10"),
+    record("FTH", 5.0, 5.0, dataset="crop", stand_in="eurosat"),
+    record("ROGD", 50.0, 5.0, dataset="crop", stand_in="eurosat"),
+    record("Base", None, 5.0),
+    record("Arrows", 5.0, None),
+    record("FTH", 5.0, 5.0, metric="minutes"),
+    record("FTH", 5.0, 5.0, metric="seconds"),  # not a metric of the artefact
+]
+CLAIMS = [Claim("table-a", "a", True, ""), Claim("table-a", "b", False, ""), Claim("table-a", "c", None, "")]
+
+
+@pytest.fixture
+def run():
+    return Run(
+        "baserate reproduce",
+        1.0,
+        [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
+        {"cifar10 mlp": "Why."},
+    )

@@ -21,6 +21,9 @@ def artefact(name="table-a", **changes):
     return Artefact(name=name, **fields | changes)
 
 
+HOLDOUT = artefact("fig-holdout", kind="figure", x="holdout", metrics=("error",))
+
+
 def record(method="FTH", ours=5.0, paper=5.0, **changes):
     """Ours and the paper's are means, or pairs of mean and standard deviation, or None."""
     (ours_mean, ours_std), (paper_mean, paper_std) = (

@@ -1,3 +1,5 @@
+"""The page of all artefacts: well-formed, alone, and the same for the same run."""
+
 import re
 from html.parser import HTMLParser
 

@@ -1,37 +1,9 @@
-import pytest
+"""How many numbers agree, what is left out, and why."""
 
-from baserate_lab.paper.pages import markdown
-from baserate_lab.paper.pages.names import duration
-from baserate_lab.paper.pages.records import Claim
 from baserate_lab.paper.pages.run import Part, Run
 from baserate_lab.paper.pages.summary import summarise, why
 
 from .made_up import artefact, big_run, record
-
-RECORDS = [
-    record("FTH", 5.0, 5.0),
-    record("ROGD", 5.375, 5.0),  # agrees by the tolerance
-    record("UOGD", 7.0, 5.0),
-    record("ATLAS", 1.0, 5.0, seeds=1),
-    record("FTH", 9.0, 5.0, dataset="cifar10"),
-    record("FTH", 5.0, 5.0, dataset="crop", stand_in="eurosat"),
-    record("ROGD", 50.0, 5.0, dataset="crop", stand_in="eurosat"),
-    record("Base", None, 5.0),
-    record("Arrows", 5.0, None),
-    record("FTH", 5.0, 5.0, metric="minutes"),
-    record("FTH", 5.0, 5.0, metric="seconds"),  # not a metric of the artefact
-]
-CLAIMS = [Claim("table-a", "a", True, ""), Claim("table-a", "b", False, ""), Claim("table-a", "c", None, "")]
-
-
-@pytest.fixture
-def run():
-    return Run(
-        "baserate reproduce",
-        1.0,
-        [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
-        {"cifar10 mlp": "Why."},
-    )
 
 
 def test_counts(run):
@@ -88,20 +60,3 @@ def test_nothing_to_compare():
     found = summarise(Run("", 0.0, [], {}))
     assert found.sentence.startswith("No number")
     assert (found.left_out, found.claims_sentence) == ("What is printed in several tables is counted in each.", "")
-
-
-def test_markdown_tells_counts_reasons_claims_and_figures(run):
-    page = markdown.page(run, {"table-a": "figures/a.svg"})
-    assert "| MNIST (mlp) | 2 | 4 | No reason is known. |" in page
-    assert "| CIFAR-10 (mlp) | 0 | 1 | Why. |" in page
-    # Named where those of all artefacts come together, and not below their own.
-    for state, text in (("holds", "a"), ("does not hold", "b"), ("undecided", "c")):
-        assert page.splitlines().count(f"- **{state}**: {text}") == 1
-        assert f"- **{state}**: `table-a`, {text}" in markdown.summary(run).splitlines()
-    assert "![Title of table-a](figures/a.svg)" in page
-    assert "`baserate reproduce` in 1 s" in page
-    assert "![" not in markdown.page(run)
-
-
-def test_durations():
-    assert [duration(s) for s in (0.4, 59.6, 3599.4, 3600)] == ["0 s", "1 min 0 s", "59 min 59 s", "1 h 0 min"]

@@ -1,3 +1,5 @@
+"""Runs that adapt: the same bits for the same cell, and the same stream for all methods."""
+
 import numpy as np
 import pytest
 

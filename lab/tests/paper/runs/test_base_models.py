@@ -1,3 +1,5 @@
+"""Base models, and the part of their holdout that is chosen."""
+
 import numpy as np
 import pytest
 

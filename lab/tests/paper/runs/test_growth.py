@@ -1,3 +1,5 @@
+"""Time and memory of trackers over many rounds."""
+
 import numpy as np
 import pytest
 

@@ -1,0 +1,35 @@
+"""A run of the trackers' benchmark in which all is well."""
+
+from baserate_lab.bench.trackers import cells
+from baserate_lab.bench.trackers.cells import (
+    BASE,
+    CALIBRATED,
+    CAUSAL,
+    HISTORY,
+    ORACLE,
+    START,
+    TABLES,
+    TOLD,
+    TRANSDUCTIVE,
+    WINDOW,
+    Result,
+)
+
+# A run in which all is well.
+MADE_UP = {
+    BASE: Result(1.0, 0.10),
+    CALIBRATED: Result(1.0, 0.09),
+    START: Result(0.40, 0.08),
+    WINDOW: Result(0.30, 0.075),
+    HISTORY: Result(0.50, 0.09),
+    CAUSAL: Result(0.10, 0.07),
+    TRANSDUCTIVE: Result(0.05, 0.069),
+    TOLD: Result(0.05, 0.069),
+    ORACLE: Result(0.0, 0.068),
+}
+
+
+def everything(n_seeds=2):
+    kept = {cell: MADE_UP[cell.method] for cell in cells.cells(TABLES, n_seeds)}
+    single = {cell: MADE_UP[CAUSAL] for cell in kept if cell.n == 1 and cell.method == TRANSDUCTIVE}
+    return kept | single

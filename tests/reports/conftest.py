@@ -1,0 +1,16 @@
+"""The demo, small, and its page."""
+
+import pytest
+
+from baserate.demo import prepare_problem, run_demo
+from baserate.reports import demo as report
+
+
+@pytest.fixture(scope="session")
+def demo():
+    return run_demo(prepare_problem(0), 50, 5, seed=3)
+
+
+@pytest.fixture(scope="session")
+def page(demo):
+    return report.render(demo)
