@@ -148,8 +148,9 @@ def test_killed_by_a_signal_at_random_moments(tmp_path):
 
 
 def _hears():
-    """Where tests run in the background, SIGINT is ignored, and would be by what they start."""
+    """Where tests run in the background or by nohup, signals are ignored, and would be by what they start."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(
