@@ -1,4 +1,4 @@
-"""How far from the source mix a likelihood leads by the holdout's fault alone."""
+"""The margin of a holdout: how far the likeliest class mix may be from the source by its faults alone."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from baserate.protocols import FloatArray, IntArray
 _SURE = 2.0  # standard errors
 
 
-def slack(proba: FloatArray, labels: IntArray, source_prior: FloatArray, *, sampled: bool) -> FloatArray:
-    """(k,) by how much the likeliest mix of an endless stream like the source may differ from the source prior.
+def holdout_margin(proba: FloatArray, labels: IntArray, source_prior: FloatArray, *, sampled: bool) -> FloatArray:
+    """(k,) by how much the likeliest class mix of an endless stream like the source may differ from the source prior.
 
     It would not differ if the probabilities were honest, and the source prior known. On the holdout their mean is off
     by a residual, and is itself the mean of a sample; one step of Newton's method, exact for small differences, says

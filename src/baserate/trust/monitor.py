@@ -1,16 +1,15 @@
-"""Watch: all parts that say how far an adapter can be trusted, fed by one stream."""
+"""TrustMonitor: the trust signals of an adapter, fed by one stream."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from baserate.protocols import UNLABELLED, FloatArray, IntArray, Tracker
+from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component, check_array
 from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
-from baserate.trust.gate import Gate
 from baserate.trust.unknown import UnknownMass
 
 COLLECTED = 256
@@ -21,18 +20,54 @@ MOST = 512
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
 
 
-class Watch(Component, saved_as="watch"):
-    """What an adapter asks about itself: a band, its accuracy, whether it is label shift, and how much to correct.
+class Round(NamedTuple):
+    """A round of a stream, as an adapter has checked and predicted it.
 
-    It is given every round as the adapter has checked and predicted it, and checks nothing again. Small rounds are
-    collected until there are 256 samples; of a round of 1,024 or more about 512 are looked at, from all over it, and
-    the first 512 for whether they repeat each other. The check, the gate's decision and the unknown mass are as of
-    then. But where the class mix jumps, the gate rehearses at once.
+    Attributes
+    ----------
+    raw, calibrated, adapted : (n, k) arrays
+        The model's probabilities, the same calibrated, and as they were predicted from it.
+    used : (k,) array
+        The class prior that they were predicted with.
+    labels : (n,) array of int or None
+    """
+
+    raw: FloatArray
+    calibrated: FloatArray
+    adapted: FloatArray
+    used: FloatArray
+    labels: IntArray | None
+
+
+class Verdict(NamedTuple):
+    """What the signals say that decide about the correction.
+
+    Attributes
+    ----------
+    alarm : bool
+        Whether the check of label shift has given an alarm.
+    dependent : bool
+        Whether samples repeat each other.
+    rounds : int
+        Over how many rounds they were looked at.
+    """
+
+    alarm: bool
+    dependent: bool
+    rounds: int
+
+
+class TrustMonitor(Component, saved_as="trust_monitor"):
+    """The trust signals of an adapter: a band, its accuracy, whether it is label shift, unknown mass, dependence.
+
+    It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
+    band are as of the last round. For the others, small rounds are collected until there are 256 samples; of a round of
+    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other.
 
     Parameters
     ----------
     alpha : float, optional
-        Of `AssumptionCheck` and `Gate`. ``None``: neither looks, nor is unknown mass or dependence looked for.
+        Of `AssumptionCheck`. ``None``: there is no check, nor a search for unknown mass or dependence.
 
     Attributes
     ----------
@@ -40,10 +75,8 @@ class Watch(Component, saved_as="watch"):
         Whether there is a labelled holdout with every class, without which there is neither a band nor an accuracy.
     checks_ : bool
         Whether there is also a check of label shift; not for more than 300 classes.
-    gate_, dependence_, check_
-        The `Gate`, the `SerialDependence`, and the `AssumptionCheck` if there is one.
-    since_ : int or None
-        The round since which the gate holds the correction back; rounds in which nothing came are counted.
+    dependence_, check_
+        The `SerialDependence`, and the `AssumptionCheck` if there is one.
     """
 
     def __init__(self, alpha: float | None = 0.05) -> None:
@@ -55,38 +88,32 @@ class Watch(Component, saved_as="watch"):
         calibrated: FloatArray | None,
         labels: IntArray | None,
         source_prior: FloatArray,
-        rounds: int = 0,
+        tracker: Tracker,
     ) -> Self:
-        """Learn a holdout, if there is one, as the model gives it, and calibrated; after some rounds of the stream."""
+        """Learn a holdout with every class, if there is one, as the model gives it, and calibrated; and the tracker."""
         k = len(source_prior)
         self.source_prior_ = source_prior
-        self.gate_ = Gate() if self.alpha is None else Gate(self.alpha)
         self.dependence_ = SerialDependence()
-        self._rows = np.empty((COLLECTED, k))
-        if raw is None or calibrated is None or labels is None or np.bincount(labels, minlength=k).min() == 0:
-            self.known_ = self.checks_ = False
-            self.gate_.fit(source_prior=source_prior)
-        else:
+        self.known_ = self.checks_ = False
+        if raw is not None and calibrated is not None and labels is not None:
             self.known_, self.checks_ = True, self.alpha is not None and k <= MOST_CLASSES
-            self.gate_.fit(calibrated, labels, source_prior)
             self._band = PriorBand().fit(calibrated, labels, source_prior)
+            self._band_takes_rounds = self._band.needs_rounds(tracker)
             self._accuracy = AccuracyEstimate().fit(calibrated, labels, source_prior)
             if self.alpha is not None and self.checks_:
                 self.check_ = AssumptionCheck(self.alpha).fit(raw, labels)
                 self._unknown = UnknownMass(window=2000 // _ONE_IN).fit(raw, labels)
-        self._start(rounds)
+        self._begin()
         return self
 
-    def _start(self, rounds: int = 0) -> None:
-        self._rounds = rounds
-        self.since_: int | None = None
+    def _begin(self) -> None:
+        self._rows = np.empty((COLLECTED, len(self.source_prior_)))
         self._n_rows, self._n_rounds = 0, 0
         self._past_evidence = 1.0
         self._past_findings: list[Finding] = []
 
     def reset(self) -> None:
         """Forget the stream."""
-        self.gate_.reset()
         self.dependence_.reset()
         if self.known_:
             self._band.reset()
@@ -94,58 +121,34 @@ class Watch(Component, saved_as="watch"):
         if self.checks_:
             self.check_.reset()
             self._unknown.reset()
-        self._start()
+        self._begin()
 
     def restart(self, birth: FloatArray) -> None:
         """Go on from a class mix that a person knows."""
         if self.known_:
             self._band.reset(birth)
 
-    def idle(self, rounds: int) -> None:
-        """Let rounds go by in which nothing came: they are counted, and no alarm is over by them."""
-        self._rounds += rounds
-
-    def moved(self, tracked: FloatArray) -> None:
-        """Let the gate rehearse a class mix that did not come out of a round, if it is far from the last."""
-        if self.alpha is not None and self.gate_.far_from_rehearsed(tracked):
-            self.gate_.update(tracked, rounds=0)
-            self._note_since()
-
-    def _note_since(self) -> None:
-        if not self.gate_.active_:
-            self.since_ = None
-        elif self.since_ is None:
-            self.since_ = self._rounds
-
-    def take_in(
-        self,
-        raw: FloatArray,
-        calibrated: FloatArray,
-        adapted: FloatArray,
-        used: FloatArray,
-        labels: IntArray | None,
-        tracker: Tracker,
-        tracked: FloatArray,
-    ) -> None:
+    def take_in(self, seen: Round, tracker: Tracker) -> Verdict | None:
         """Take in a round.
 
         Parameters
         ----------
-        raw, calibrated, adapted : (n, k) arrays
-            The model's probabilities, the same calibrated, and as they were predicted from it.
-        used : (k,) array
-            The class mix that they were predicted with.
-        labels : (n,) array of int, optional
-        tracker, tracked
-            What follows the class mix, and the mix to predict the next round with; both after the round.
+        seen : Round
+        tracker : Tracker
+            The adapter's, after the round.
+
+        Returns
+        -------
+        Verdict or None
+            None while rows are being collected.
         """
-        n = len(raw)
-        self._rounds += 1
+        raw, n = seen.raw, len(seen.raw)
         if self.known_ and n > 0:
-            self._accuracy.take_in(calibrated, adapted, used[np.newaxis], np.array([0, n]))
-            self._band.update(calibrated, tracker, labels)
+            self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], np.array([0, n]))
+            if self._band_takes_rounds:
+                self._band.update(seen.calibrated, tracker, seen.labels)
         if self.alpha is None:
-            return
+            return None
         self._n_rounds += 1
         neighbours = raw
         if n >= 2 * MOST:  # every second row of a large round, or every third, ... will do
@@ -153,49 +156,25 @@ class Watch(Component, saved_as="watch"):
             n = len(raw)
         if self._n_rows + n > COLLECTED:
             before = self._rows[: self._n_rows]
-            self._look(np.concatenate([before, raw]), np.concatenate([before, neighbours]), tracked)
-            return
+            return self._evaluate(np.concatenate([before, raw]), np.concatenate([before, neighbours]))
         self._rows[self._n_rows : self._n_rows + n] = raw
         self._n_rows += n
-        if self._n_rows == COLLECTED:
-            self._look(self._rows, self._rows, tracked)
-        else:
-            self.moved(tracked)
+        return self._evaluate(self._rows, self._rows) if self._n_rows == COLLECTED else None
 
-    def _look(self, rows: FloatArray, neighbours: FloatArray, tracked: FloatArray) -> None:
+    def _evaluate(self, rows: FloatArray, neighbours: FloatArray) -> Verdict:
+        """Look at the rows that were collected."""
         alarm = False
         self.dependence_.take_in(neighbours)
         if self.checks_:
             self._unknown.update(rows[::_ONE_IN])
             self.check_.take_in(rows, self._n_rounds)
             alarm = self.check_.alarm_
-        self.gate_.update(tracked, alarm, self._n_rounds, dependent=self.dependence_.dependent_)
-        self._note_since()
         if alarm:
             self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
             self.check_.reset()  # so that it can tell when the alarm is over
-        elif not self.gate_.doubted_:
-            self._past_evidence, self._past_findings = 1.0, []
+        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds)
         self._n_rows, self._n_rounds = 0, 0
-
-    def take_labels(self, corrected: FloatArray, own: IntArray, labels: IntArray) -> None:
-        """Take in what labels say of the full correction, against the model left alone.
-
-        Parameters
-        ----------
-        corrected : (n, k) array
-            Probabilities, or multiples of them, after the full correction, whatever was used.
-        own : (n,) array of int
-            The classes that the model itself predicted.
-        labels : (n,) array of int
-        """
-        if self.alpha is None:
-            return
-        known = labels != UNLABELLED
-        told = labels[known]
-        wrong = (corrected[known].argmax(axis=1) != told).astype(np.float64)
-        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64))
-        self._note_since()
+        return verdict
 
     @property
     def untested_(self) -> str:
@@ -208,22 +187,18 @@ class Watch(Component, saved_as="watch"):
             return "there is no labelled holdout with every class."
         return f"there are {len(self.source_prior_)} classes; label shift is tested for up to {MOST_CLASSES}."
 
-    @property
-    def alarm_(self) -> bool:
-        """Whether the stream is taken for something else than label shift; it ends when a fresh check stays silent."""
-        return self.gate_.doubted_
+    def evidence(self, *, in_alarm: bool) -> float:
+        """Evidence against label shift, 1 for none; while an alarm lasts, at least that which raised it."""
+        if not self.checks_:
+            return 1.0
+        return max(self._past_evidence if in_alarm else 1.0, self.check_.evidence_)
 
-    @property
-    def evidence_(self) -> float:
-        """Evidence against label shift, 1 for none; during an alarm, at least that which raised it."""
-        return max(self._past_evidence, self.check_.evidence_) if self.checks_ else 1.0
-
-    @property
-    def findings_(self) -> list[Finding]:
-        """What looks most wrong."""
+    def findings(self, *, in_alarm: bool) -> list[Finding]:
+        """The strongest signs that something else than the class mix has changed."""
         if not self.checks_:
             return []
-        return self._past_findings if self._past_evidence > self.check_.evidence_ else self.check_.explain()
+        evidence, findings = (self._past_evidence, self._past_findings) if in_alarm else (1.0, [])
+        return findings if evidence > self.check_.evidence_ else self.check_.explain()
 
     @property
     def unknown_mass_(self) -> float:
