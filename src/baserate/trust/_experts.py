@@ -6,7 +6,7 @@ import numpy as np
 
 from baserate.protocols import FloatArray
 from baserate.trackers import LikelihoodMixture
-from baserate.trackers._experts import KNOWN, MEMORIES, plays, say
+from baserate.trackers.likelihood_mixture.experts import KNOWN, MEMORIES, plays, say
 
 __all__ = ["BIRTH", "MEMORIES", "Experts", "experts_of"]
 

@@ -16,10 +16,10 @@ from baserate.trackers import (
     FollowTheHistory,
     LastSighting,
     LowSwitching,
-    _stationary,
 )
+from baserate.trackers.low_switching import stationary
 
-from . import naive
+from .. import naive
 
 
 def frequencies(q, n, rounds, rng):
@@ -236,7 +236,7 @@ def test_a_tracker_that_learns_something_new_is_judged_anew():
     before = tracker._straying[0]
     tracker.bind(prior=np.array([0.5, 0.5]), sigma_min=0.01)  # far slower: noise of this size no longer matters
     tracker.update([0.0, 0.0])
-    assert before[3] != tracker._straying[0][3] == _stationary._TABLE["FLHFTL, start"].mean[3]
+    assert before[3] != tracker._straying[0][3] == stationary._TABLE["FLHFTL, start"].mean[3]
 
 
 def test_a_tracker_without_restart_is_reset():
@@ -268,26 +268,6 @@ def test_parameters_can_be_set_deeply():
     assert tracker.delta == 0.1
 
 
-@pytest.mark.parametrize("key", ["FLHFTL, start", "FLHFTL, window", "Aligator"])
-def test_the_table_is_what_the_simulation_gives(key):
-    make = {
-        "FLHFTL, start": lambda: FLHFTL(5),
-        "FLHFTL, window": lambda: FLHFTL(5, experts="window"),
-        "Aligator": lambda: Aligator(5),
-    }[key]
-    again = _stationary.simulate(make(), n_phases=8, n_runs=100, seed=1)
-    table = _stationary._TABLE[key]
-    np.testing.assert_allclose(again.mean[1:], table.mean[1:8], rtol=0.12)
-    np.testing.assert_allclose(again.sd[1:], table.sd[1:8], rtol=0.2)
-
-
-def test_beyond_the_table_growth_goes_on():
-    logs, lines = np.arange(5.0), 2.0 ** np.arange(5)
-    assert _stationary.extended(logs, 9) == pytest.approx(9.0)
-    assert _stationary.extended(lines, 9) == pytest.approx(2.0**9)
-    assert _stationary.extended(lines, 2) == 4.0
-
-
 def test_resumes_where_the_threshold_was_simulated():
     rng = np.random.default_rng(0)
     running = LowSwitching(FollowTheHistory(3))
@@ -303,7 +283,7 @@ def test_resumes_where_the_threshold_was_simulated():
 def test_the_calibrated_threshold_by_hand(given, mix):
     zs = np.random.default_rng(0).multinomial(20, mix, size=33) / 20
     tracker = LowSwitching(FLHFTL(3), delta=0.1, **given)
-    table = _stationary._TABLE["FLHFTL, start"]
+    table = stationary._TABLE["FLHFTL, start"]
     for n, z in enumerate(zs, start=1):
         tracker.update(z)
         assert tracker.change_points_ == []
@@ -431,13 +411,6 @@ def test_a_state_with_a_tracker_of_other_classes_is_refused():
     tracker = LowSwitching(FLHFTL(3))
     with pytest.raises(ValueError, match="tracker_"):
         tracker.set_state({**tracker.get_state(), "tracker_": FLHFTL(4)})
-
-
-def test_growth_beyond_the_table_is_between_steady_and_doubling():
-    assert _stationary.extended(np.array([0.0, 1.0, 1.5]), 4) == 2.5
-    assert _stationary.extended(np.array([0.0, 1.0, 5.0]), 4) == 5 + 8 + 16
-    assert _stationary.extended(np.array([1.0, 2.0, 2.0, 2.0]), 6) == 2.0
-    assert _stationary.extended(np.array([1.0, 2.0, 1.5]), 6) == 1.5
 
 
 def test_a_tracker_that_never_moves_can_be_wrapped():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from baserate.trust import AssumptionCheck
-from baserate.trust._directions import Directions
-from baserate.trust._schedule import renewal_due
+from baserate.trust.assumption.directions import Directions
+from baserate.trust.assumption.schedule import renewal_due
 
 from .four_classes import PATHS, K, fitted, outputs, run, unseen
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.trackers._experts import (
+from baserate.trackers.likelihood_mixture.experts import (
     EXPERTS,
     FIRST_RECALLED,
     HELD,
@@ -16,7 +16,7 @@ from baserate.trackers._experts import (
     begin,
     make_room,
 )
-from baserate.trackers._soft_counts import look, posterior, weigh
+from baserate.trackers.likelihood_mixture.soft_counts import look, posterior, weigh
 
 
 @compiled

@@ -19,7 +19,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.trust._regions import RANGES
+from baserate.trust.assumption.regions import RANGES
 
 _LEAST_Z = 2.5  # standard errors below which a bet is not worth working out: it cannot win what its look costs
 _ROUNDING = 1e-9  # a variance below is that of a test function that the predicted class explains entirely

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from baserate.trust._regions import DOUBT_EDGES, DOUBT_GRADES, RANGES, count_cells, references, regions
-from baserate.trust._two_samples import log_evidence, residuals
+from baserate.trust.assumption.regions import DOUBT_EDGES, DOUBT_GRADES, RANGES, count_cells, references, regions
+from baserate.trust.assumption.two_samples import log_evidence, residuals
 
 from .four_classes import K, outputs
 

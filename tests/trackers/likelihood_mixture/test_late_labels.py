@@ -7,7 +7,8 @@ import pytest
 
 from baserate.protocols import Evidence
 from baserate.state import dumps, loads
-from baserate.trackers import LikelihoodMixture, _experts
+from baserate.trackers import LikelihoodMixture
+from baserate.trackers.likelihood_mixture import experts
 
 K, N = 3, 6
 SOURCE = np.array([0.3, 0.3, 0.4])
@@ -44,14 +45,14 @@ class Ledger:
     def counts(self, since):
         """Counts of all experts by adding up all rounds anew, and the doubted ones."""
         T = len(self.found)
-        counts, doubted = np.zeros((K, _experts.EXPERTS)), np.zeros(K)
+        counts, doubted = np.zeros((K, experts.EXPERTS)), np.zeros(K)
         for t in range(1, T + 1):
-            for e in range(_experts.MEMORIES):
+            for e in range(experts.MEMORIES):
                 counts[:, e] += KEPT[e] ** (T - t) * self.found[t - 1]
             if t >= since:
                 doubted += self.found[t - 1]
-            for r in range(_experts.RECALLED):
-                e = _experts.FIRST_RECALLED + r
+            for r in range(experts.RECALLED):
+                e = experts.FIRST_RECALLED + r
                 if (self.made[t - 1][r] != (self.made[t - 2][r] if t > 1 else 0)).any():
                     first, last = self.made[t - 1][r]
                     assert last == t
@@ -86,7 +87,7 @@ def test_counts_are_as_if_the_labels_had_come_in_time(lag):
         np.testing.assert_allclose(tracker._state.doubted[0], doubted, rtol=0, atol=1e-9)
     assert (tracker._state.made[0][:, 1] > 0).sum() >= 2
     # So many samples were counted, each once.
-    assert tracker._state.counts[0, :, _experts.MEMORIES - 1].sum() == pytest.approx(120 * N)
+    assert tracker._state.counts[0, :, experts.MEMORIES - 1].sum() == pytest.approx(120 * N)
 
 
 def test_a_label_that_comes_at_once_does_nearly_what_one_does_that_came_with_its_batch():
@@ -118,10 +119,10 @@ def test_weights_stay_weights_and_move_towards_the_experts_that_foresaw_the_labe
     tracker.correct(note, proba[:1], [surprise])
     np.testing.assert_allclose(tracker._state.weights.sum(axis=2), 1.0, atol=1e-12)
     np.testing.assert_allclose(tracker._state.trust.sum(), 1.0, atol=1e-12)
-    memories = np.s_[0, :, : _experts.MEMORIES]
+    memories = np.s_[0, :, : experts.MEMORIES]
     gain = tracker._state.weights[memories] / before._state.weights[memories]
     likely = note.mixes[surprise] / (note.mixes.T @ (proba[0] / SOURCE))
-    order = np.argsort(likely[: _experts.MEMORIES])
+    order = np.argsort(likely[: experts.MEMORIES])
     assert (np.diff(gain[:, order]) > -1e-12).all()
     assert (np.ptp(gain, axis=1) > 1e-3).all()
     # A label from long ago says less of today: four fifths for every round.
@@ -148,8 +149,8 @@ def test_many_labels_of_one_old_round_do_not_outvote_the_rounds_since():
         surprise = int(note.mixes[:, 3].argmin())
         told.correct(note, np.tile(proba[:1], (50, 1)), [surprise] * 50)
         kept = told._state.weights[0] / np.maximum(tracker._state.weights[0], 1e-300)
-        assert (kept[:, : _experts.MEMORIES] >= 1 - 0.8**back - 1e-9).all()
-        assert (np.abs(kept[:, : _experts.MEMORIES] - 1 + 0.8**back).min(axis=1) < 1e-6).all()
+        assert (kept[:, : experts.MEMORIES] >= 1 - 0.8**back - 1e-9).all()
+        assert (np.abs(kept[:, : experts.MEMORIES] - 1 + 0.8**back).min(axis=1) < 1e-6).all()
 
 
 def test_of_a_place_that_another_mix_has_taken_since_nothing_is_said():
@@ -159,17 +160,17 @@ def test_of_a_place_that_another_mix_has_taken_since_nothing_is_said():
     for _ in range(3):
         tracker.update(SOURCE, Evidence(proba, SOURCE))
     state.made[0, 0] = [1, 2]
-    state.weights[0, :, _experts.FIRST_RECALLED] = 0.1
+    state.weights[0, :, experts.FIRST_RECALLED] = 0.1
     note = tracker.note(Evidence(proba, SOURCE))
     tracker.update(SOURCE, Evidence(proba, SOURCE))
     state.made[0, 0] = [7, 9]
     before = copy.deepcopy(state)
     tracker.correct(note, proba, [2])
     np.testing.assert_array_equal(
-        state.weights[0, :, _experts.FIRST_RECALLED :], before.weights[0, :, _experts.FIRST_RECALLED :]
+        state.weights[0, :, experts.FIRST_RECALLED :], before.weights[0, :, experts.FIRST_RECALLED :]
     )
     np.testing.assert_array_equal(
-        state.counts[0, :, _experts.FIRST_RECALLED :], before.counts[0, :, _experts.FIRST_RECALLED :]
+        state.counts[0, :, experts.FIRST_RECALLED :], before.counts[0, :, experts.FIRST_RECALLED :]
     )
     assert np.abs(state.weights - before.weights).max() > 1e-4
 

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
-from baserate.trust._directions import Directions
-from baserate.trust._findings import NUMBERS, SCORES, Finding, ScoreTest, along, in_words, strongest
-from baserate.trust._regions import (
+from baserate.trust.assumption.directions import Directions
+from baserate.trust.assumption.findings import NUMBERS, SCORES, Finding, ScoreTest, along, in_words, strongest
+from baserate.trust.assumption.regions import (
     DOUBT_EDGES,
     DOUBT_GRADES,
     EVEN_GRADES,
@@ -21,8 +21,8 @@ from baserate.trust._regions import (
     strangeness_edges,
     take_rows,
 )
-from baserate.trust._schedule import WINDOWS, due, spent
-from baserate.trust._two_samples import log_evidence, residuals
+from baserate.trust.assumption.schedule import WINDOWS, due, spent
+from baserate.trust.assumption.two_samples import log_evidence, residuals
 from baserate.validation import check_fitted, check_holdout, check_proba, check_real
 
 __all__ = ["FEWEST", "AssumptionCheck", "Finding"]

@@ -7,7 +7,7 @@ import baserate
 from baserate.state import dumps
 from baserate.trust import Gate
 
-from .simulated import EVEN, holdout, labels, outputs
+from ..simulated import EVEN, holdout, labels, outputs
 
 FAR = np.array([0.8, 0.1, 0.1])
 

@@ -6,7 +6,7 @@ log-probabilities is from what any class mix makes it. That direction is tested 
 have had no part in it, and is learned anew as the past grows.
 
 The holdout is split. One half says, with the past, what to test; the other is tested together with the stream, as
-`baserate.trust._two_samples` tells. The residuals of one direction after the other are added up. On the stream that is
+`two_samples` tells. The residuals of one direction after the other are added up. On the stream that is
 a sum in which each term has mean zero given the past. On the holdout a sample's factor holds the sum over all
 directions, which the stream and the first half alone have chosen.
 """
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
-from baserate.trust._regions import FLOOR, LIMIT
-from baserate.trust._schedule import BLOCK, renewal_due, spent_on_direction
+from baserate.trust.assumption.regions import FLOOR, LIMIT
+from baserate.trust.assumption.schedule import BLOCK, renewal_due, spent_on_direction
 
 _MOST = 2000  # rows kept of each half
 _RIDGE = 0.1  # of the mean variance

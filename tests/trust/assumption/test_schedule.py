@@ -1,6 +1,15 @@
 """When a check looks, and that it spends no more than there is."""
 
-from baserate.trust._schedule import BLOCK, WINDOWS, due, looks_in, renewal_due, renewals, spent, spent_on_direction
+from baserate.trust.assumption.schedule import (
+    BLOCK,
+    WINDOWS,
+    due,
+    looks_in,
+    renewal_due,
+    renewals,
+    spent,
+    spent_on_direction,
+)
 
 
 def test_no_more_is_spent_than_there_is():

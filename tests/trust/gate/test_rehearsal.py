@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from baserate.trust._rehearsal import WEIGHTS, rehearse
+from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 
 
 def test_the_rehearsal_counts_samples_by_the_tracked_mix():

@@ -6,7 +6,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.trust._regions import strangeness
+from baserate.trust._nearest import distance_to_nearest
 
 _FLOOR = 1e-4  # of probabilities, before the logarithm: smaller ones are all alike
 
@@ -32,7 +32,7 @@ class Odd(NamedTuple):
 def _nearest(logs: FloatArray, columns: FloatArray, itself: IntArray, out: FloatArray) -> None:
     room = np.empty(columns.shape[1])
     for i in range(len(logs)):
-        out[i] = strangeness(logs[i], columns, 0, columns.shape[1], itself[i], room)
+        out[i] = distance_to_nearest(logs[i], columns, 0, columns.shape[1], itself[i], room)
 
 
 def _scores(proba: FloatArray, columns: FloatArray, itself: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -82,7 +82,7 @@ def count_odd(
             logs[c] = np.log(max(proba[i, c], _FLOOR))
             if proba[i, c] > proba[i, predicted]:
                 predicted = c
-        distance = strangeness(logs, columns, 0, columns.shape[1], -1, room)
+        distance = distance_to_nearest(logs, columns, 0, columns.shape[1], -1, room)
         less_in_doubt = np.searchsorted(doubts, 1.0 - proba[i, predicted])
         rank = (less_in_doubt + np.searchsorted(distances, distance)) / len(doubts)
         weight = fade ** (n - 1 - i)

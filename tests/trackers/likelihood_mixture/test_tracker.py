@@ -14,8 +14,8 @@ from baserate.checks import checks_for
 from baserate.protocols import Evidence
 from baserate.shifts import Bernoulli, sample_stream
 from baserate.state import dumps, loads
-from baserate.trackers import FLHFTL, _experts, _late_labels, _soft_counts
-from baserate.trackers.likelihood_mixture import LikelihoodMixture
+from baserate.trackers import FLHFTL, LikelihoodMixture
+from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 
 MEMORIES, RECALLED = 23, 8
 EXPERTS = MEMORIES + 1 + RECALLED
@@ -204,25 +204,6 @@ def test_it_agrees_where_products_of_likelihoods_leave_the_range_of_numbers(labe
     assert np.abs(np.diff(played, axis=0)).max() > 0.5
 
 
-def test_an_expert_without_weight_is_no_measure_for_the_others():
-    room = _experts.make_room(3)[1]
-    room[_experts.WEIGHT], logs = 0.5, np.full(EXPERTS, -2000.0)
-    room[_experts.WEIGHT, -1], logs[-1], logs[3] = 0.0, 0.0, -2001.0
-    _experts.compare(logs, room)
-    np.testing.assert_allclose(room[_experts.LIKELY, :5], [1, 1, 1, math.exp(-1), 1])
-    assert np.isfinite(room[_experts.LIKELY]).all()
-
-
-def test_sums_over_experts_take_every_expert():
-    assert EXPERTS % 4 == 0
-    rng = np.random.default_rng(0)
-    mixes, room, classes = _experts.make_room(5)
-    mixes[:], room[_experts.WEIGHT] = rng.random((5, EXPERTS)), rng.random(EXPERTS)
-    _experts.mean(mixes, room, classes)
-    expected = mixes @ room[_experts.WEIGHT]
-    np.testing.assert_allclose(classes[_experts.TOGETHER], expected / expected.sum(), rtol=1e-14)
-
-
 @pytest.mark.parametrize("slack", [[0.02, 0.03, 0.01], [0.3, 0.1, 0.2]])
 def test_excuses_agree_with_the_transcription(slack):
     prior = [0.5, 0.3, 0.2]
@@ -320,7 +301,7 @@ def test_a_sighting_of_one_class_is_one_labelled_sample():
 def test_the_same_numbers_without_the_compiler(monkeypatch):
     rounds = list(rounds_of(1, 4, 25))
     fast = run(LikelihoodMixture(4), rounds, 4)
-    for module in (_experts, _soft_counts, _late_labels):
+    for module in (experts, soft_counts, late_labels):
         for name, kernel in vars(module).copy().items():
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, kernel.py_func)
@@ -546,8 +527,8 @@ def test_single_samples_are_foreseen_as_well_as_by_the_best_expert(seed):
         favourite = t // (T if seed == 0 else 10**seed) % 3
         row = rng.dirichlet([0.05, 0.05, 0.05]) if seed == 3 else 0.01 * rng.dirichlet(np.ones(3))
         row = row + 0.99 * np.eye(3)[favourite] if seed < 3 else row
-        experts = _experts.plays(tracker._state.births[0], tracker._state.counts[0])[:, : MEMORIES + 1]
-        behind += np.log(row @ experts) - np.log(row @ tracker.predict())
+        mixes = experts.plays(tracker._state.births[0], tracker._state.counts[0])[:, : MEMORIES + 1]
+        behind += np.log(row @ mixes) - np.log(row @ tracker.predict())
         tracker.update(row, Evidence(row[None], np.full(3, 1 / 3)))
         assert behind.max() < math.log(138) + 2 * math.log(t + 1)
     assert np.ptp(behind) > 10  # it mattered which one is best

@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate.compiled import compiled, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
-from baserate.trackers._experts import (
+from baserate.trackers.likelihood_mixture.experts import (
     EXPERTS,
     FOUND,
     LIKELY,

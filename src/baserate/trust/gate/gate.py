@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
-from baserate.trust._bets import STAKES, bet
 from baserate.trust._kept_holdout import thinned
-from baserate.trust._rehearsal import WEIGHTS, rehearse
+from baserate.trust.gate.bets import STAKES, bet
+from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 from baserate.validation import as_float_array, check_fitted, check_holdout, check_integer, check_prior, check_real
 
 NONE, HURTS, HELPS = "", "hurts", "helps"

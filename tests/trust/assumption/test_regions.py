@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from baserate.trust._regions import count_cells
-from baserate.trust._schedule import WINDOWS
+from baserate.trust.assumption.regions import count_cells
+from baserate.trust.assumption.schedule import WINDOWS
 
 from .four_classes import K, fitted, outputs
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.trust._directions import Directions
-from baserate.trust._regions import EVERY, GRADED, Regions
-from baserate.trust._two_samples import Residuals, class_ratios
+from baserate.trust.assumption.directions import Directions
+from baserate.trust.assumption.regions import EVERY, GRADED, Regions
+from baserate.trust.assumption.two_samples import Residuals, class_ratios
 
 SCORES = ("doubt", "strangeness")
 NUMBERS = 8

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
-from baserate.trust._oddness import Odd, count_odd, odd_among
+from baserate.trust.unknown.oddness import Odd, count_odd, odd_among
 from baserate.validation import check_fitted, check_holdout, check_integer, check_prior, check_proba
 
 _CLEAR = 0.8  # of the holdout; the rest is odd

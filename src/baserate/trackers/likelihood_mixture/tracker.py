@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers import _experts, _late_labels, _soft_counts
 from baserate.trackers._base import BankedTracker
+from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
@@ -167,7 +167,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         if len(proba) < 2:
             return np.tile(self.predict(), (len(proba), 1))
         births, counts, weights, trust, _, _, made, rounds = (array[0] for array in self._state)
-        return _soft_counts.predict_left_out(
+        return soft_counts.predict_left_out(
             births, counts, weights, trust, made, rounds[0], self._slack, proba, source_prior
         )
 
@@ -196,7 +196,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         labels = _NO_LABELS if labels is None else labels
         played, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
         state: State = self._state
-        _soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
+        soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
         return played
 
     def idle(self, rounds: int) -> None:
@@ -214,7 +214,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
         """`idle` for some keys, in place."""
-        _experts.pass_by(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
+        experts.pass_by(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
 
     def note(self, evidence: Evidence) -> Note:
         """What is known of a round before an `update` takes it in: keep it as long as labels may still come.
@@ -227,7 +227,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         proba, source_prior, labels = self._check(evidence)
         labels = _NO_LABELS if labels is None else labels
         births, counts, weights, trust, _, doubt, _, rounds = (array[0] for array in self._state)
-        known = _late_labels.note(births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels)
+        known = late_labels.note(births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels)
         return Note(int(rounds[0]) + 1, *known, source_prior)
 
     def correct(self, note: Note, proba: ArrayLike, labels: ArrayLike) -> None:
@@ -263,15 +263,15 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
         _, counts, weights, trust, doubted, _, made, rounds = (array[0] for array in self._state)
-        _late_labels.correct(counts, weights, trust, doubted, made, rounds, *note, rows, checked)
+        late_labels.correct(counts, weights, trust, doubted, made, rounds, *note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
         """State of ``len(births)`` keys that have seen nothing yet."""
         keys, k = births.shape
-        m, n_shares = _experts.EXPERTS, len(_experts.SHARES)
+        m, n_shares = experts.EXPERTS, len(experts.SHARES)
         weights = np.zeros((keys, n_shares, m))
-        weights[:, :, : _experts.MEMORIES] = 0.5 / _experts.MEMORIES
-        weights[:, :, _experts.KNOWN] = 0.5
+        weights[:, :, : experts.MEMORIES] = 0.5 / experts.MEMORIES
+        weights[:, :, experts.KNOWN] = 0.5
         rounds = np.zeros((keys, 2), dtype=np.int64)
         rounds[:, 1] = 1
         return State(
@@ -281,23 +281,23 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             trust=np.full((keys, n_shares), 1.0 / n_shares),
             doubted=np.zeros((keys, k)),
             doubt=np.zeros(keys),
-            made=np.zeros((keys, _experts.RECALLED, 2), dtype=np.int64),
+            made=np.zeros((keys, experts.RECALLED, 2), dtype=np.int64),
             rounds=rounds,
         )
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
         """Predictions of some keys, one row each."""
-        return _soft_counts.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
+        return soft_counts.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Take in one batch, or one sighting, for each of some keys, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            _soft_counts.take_in_frequencies(*state, rows, self._slack, frequencies)
+            soft_counts.take_in_frequencies(*state, rows, self._slack, frequencies)
             return
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
-        _soft_counts.take_in(
+        soft_counts.take_in(
             *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NOT_ASKED
         )
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
 from baserate.state import Beginning, check_array
-from baserate.trackers._stationary import begin, quantile, straying
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
+from baserate.trackers.low_switching.stationary import begin, quantile, straying
 from baserate.validation import check_has_methods, check_integer, check_option_or_real, check_real, check_vector
 
 _FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: before, the noise is not known well enough

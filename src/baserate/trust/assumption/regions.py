@@ -11,6 +11,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
+from baserate.trust._nearest import distance_to_nearest
 
 DOUBT_EDGES = np.array([0.0003, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5])
 """Where one range of doubt ends and the next begins."""
@@ -94,32 +95,12 @@ def _predicted(row: FloatArray) -> int:
     return best
 
 
-@compiled
-def strangeness(logs: FloatArray, columns: FloatArray, first: int, end: int, left_out: int, room: FloatArray) -> float:
-    """Distance to the nearest of the references ``first:end``, without one of them; infinite if there is none.
-
-    The `room` is for as many numbers as there are references.
-    """
-    totals = room[first:end]
-    totals[:] = 0.0
-    for c in range(len(logs)):
-        value, column = logs[c], columns[c, first:end]
-        for r in range(len(totals)):
-            gap = value - column[r]
-            totals[r] += gap * gap
-    nearest = np.inf
-    for r in range(len(totals)):
-        if totals[r] < nearest and first + r != left_out:
-            nearest = totals[r]
-    return float(np.sqrt(nearest))
-
-
 def strangeness_edges(laid_aside: References) -> FloatArray:
     """Ranges of strangeness that the references, each among the others of its class, are spread over."""
     columns, starts = laid_aside
     room = np.empty(columns.shape[1])
     found = [
-        strangeness(columns[:, r].copy(), columns, starts[c], starts[c + 1], r, room)
+        distance_to_nearest(columns[:, r].copy(), columns, starts[c], starts[c + 1], r, room)
         for c in range(len(starts) - 1)
         for r in range(starts[c], starts[c + 1])
     ]
@@ -154,7 +135,7 @@ def count_cells(
         c = _predicted(proba[i])
         for j in range(len(logs)):
             logs[j] = np.log(max(proba[i, j], _FLOOR))
-        _count(proba[i, c], c, strangeness(logs, columns, starts[c], starts[c + 1], -1, room), edges, counts)
+        _count(proba[i, c], c, distance_to_nearest(logs, columns, starts[c], starts[c + 1], -1, room), edges, counts)
 
 
 @compiled
@@ -191,4 +172,4 @@ def take_rows(
         for m in range(len(moments)):
             power *= residual
             moments[m] += power
-        _count(proba[i, c], c, strangeness(floored, columns, starts[c], starts[c + 1], -1, room), edges, counts)
+        _count(proba[i, c], c, distance_to_nearest(floored, columns, starts[c], starts[c + 1], -1, room), edges, counts)

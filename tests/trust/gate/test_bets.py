@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from baserate.trust._bets import STAKES, bet
+from baserate.trust.gate.bets import STAKES, bet
 
 
 def test_wrong_verdicts_are_as_rare_as_promised():
