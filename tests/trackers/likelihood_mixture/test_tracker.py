@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from baserate import Bank
 from baserate.adapters import RegressAndReweight
 from baserate.checks import checks_for
-from baserate.protocols import Evidence
+from baserate.protocols import Evidence, ExpertTracker
 from baserate.shifts import Bernoulli, sample_stream
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
@@ -532,6 +532,23 @@ def test_single_samples_are_foreseen_as_well_as_by_the_best_expert(seed):
         tracker.update(row, Evidence(row[None], np.full(3, 1 / 3)))
         assert behind.max() < math.log(138) + 2 * math.log(t + 1)
     assert np.ptp(behind) > 10  # it mattered which one is best
+
+
+def test_the_experts_it_shows_make_up_the_prediction():
+    tracker = LikelihoodMixture(4)
+    assert isinstance(tracker, ExpertTracker)
+    for evidence in rounds_of(3, 4, 25):
+        tracker.update(np.full(4, 0.25), evidence)
+        shown = tracker.weighted_experts()
+        np.testing.assert_allclose(shown.weights.sum(), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(shown.weights @ shown.mixes, tracker.predict(), rtol=1e-9)
+        np.testing.assert_allclose(shown.mixes[shown.n_forgetting], 0.25)
+        assert shown.sizes[shown.n_forgetting] == 1.0
+        assert (np.diff(shown.sizes[: shown.n_forgetting]) >= 0.0).all()
+    before = dumps(tracker)
+    for array in (shown.weights, shown.mixes, shown.sizes, shown.margin):
+        array[:] = 0.0
+    assert dumps(tracker) == before
 
 
 def test_it_is_nearer_than_either_variant_of_flhftl():

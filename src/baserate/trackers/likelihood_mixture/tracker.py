@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.protocols import Evidence, FloatArray, IntArray
+from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
 from baserate.trackers._base import BankedTracker
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
@@ -198,6 +198,19 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         state: State = self._state
         soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
         return played
+
+    def weighted_experts(self) -> Experts:
+        """The experts as they are now, without those that have no earlier class mix to recall yet."""
+        births, counts, weights, trust, *_ = (array[0] for array in self._state)
+        weight = experts.say(weights, trust)
+        used = weight > 0.0
+        return Experts(
+            weights=weight[used] / weight.sum(),
+            mixes=np.ascontiguousarray(experts.plays(births, counts).T[used]),
+            sizes=1.0 + counts.sum(axis=0)[used],
+            n_forgetting=experts.MEMORIES,
+            margin=self._slack.copy(),
+        )
 
     def idle(self, rounds: int) -> None:
         """Let rounds without samples go by: what was seen before them fades, as if something had come after it.
