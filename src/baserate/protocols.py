@@ -95,6 +95,40 @@ class Tracker(Protocol):
     def reset(self) -> None: ...
 
 
+class Experts(NamedTuple):
+    """The class mixes that a mixture of experts weighs against each other, and the samples behind each.
+
+    First come the experts that forget, by growing memory (each remembers twice as long as the one before, the last one
+    everything), then the one that always predicts the birth value, then those that recall an earlier class mix.
+
+    Attributes
+    ----------
+    weights : (m,) array
+        Weight of each expert; they sum to one.
+    mixes : (m, k) array
+        The class mix that each expert predicts.
+    sizes : (m,) array
+        Number of samples that each expert has counted, plus one for its prior.
+    n_forgetting : int
+        Number of experts that forget, which is also the index of the birth value's expert.
+    margin : (k,) array
+        Largest difference of a class's share from the birth value that is put down to the holdout's error.
+    """
+
+    weights: FloatArray
+    mixes: FloatArray
+    sizes: FloatArray
+    n_forgetting: int
+    margin: FloatArray
+
+
+@runtime_checkable
+class ExpertTracker(Tracker, Protocol):
+    """A tracker that is a mixture of experts and shows them."""
+
+    def weighted_experts(self) -> Experts: ...
+
+
 @runtime_checkable
 class BindableTracker(Tracker, Protocol):
     """A tracker that can be told what its adapter knows."""

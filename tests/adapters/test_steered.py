@@ -9,7 +9,7 @@ from baserate import Bank
 from baserate.adapters import RegressAndReweight
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory, LikelihoodMixture
-from baserate.trackers._experts import KEPT, MEMORIES
+from baserate.trackers.likelihood_mixture.experts import KEPT, MEMORIES
 
 K = 3
 RNG = np.random.default_rng(0)
