@@ -100,24 +100,25 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
 
     def _restart(self) -> None:
         self.rounds_ = 0
-        self._moved_head = self.source_head_
+        self._heads = self.source_head_[np.newaxis].copy()
 
     def _current_prior(self) -> FloatArray:
         return np.full(len(self.source_head_), np.nan)
 
     def _head(self) -> FloatArray:
-        return self._moved_head
+        head: FloatArray = self._heads[0]
+        return head
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
-        q = sighting(self.marginals_, proba, labels)
-        _, gradients = self._risk_and_gradient(self._moved_head[np.newaxis], q)
-        self._moved_head = self._projected(self._moved_head[np.newaxis] - self._step() * gradients)[0]
+        _, gradients = self._risk_and_gradient(self._heads, sighting(self.marginals_, proba, labels))
+        self._heads = self._projected(self._heads - self._step_sizes()[:, np.newaxis, np.newaxis] * gradients)
 
-    def _step(self) -> float:
-        """The step size of the round to come."""
+    def _step_sizes(self) -> FloatArray:
+        """(1,) the step size of the round to come."""
         if self.step_size is not None:
-            return float(self.step_size)
-        return float(2.0 * self._radius / (self._gradient_bound * np.sqrt(horizon_at(self.rounds_, self.horizon))))
+            return np.array([float(self.step_size)])
+        horizon = horizon_at(self.rounds_, self.horizon)
+        return np.array([2.0 * self._radius / (self._gradient_bound * np.sqrt(horizon))])
 
     def _projected(self, heads: FloatArray) -> FloatArray:
         return into_ball(heads, self._radius)
@@ -125,9 +126,9 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if hasattr(self, "source_head_"):
-            check_array(self._moved_head, "_moved_head", self.source_head_)
-            if not np.isfinite(self._moved_head).all():
-                raise ValueError("the state does not fit together: _moved_head is not a layer.")
+            check_array(self._heads, "_heads", self.source_head_[np.newaxis])
+            if not np.isfinite(self._heads).all():
+                raise ValueError("the state does not fit together: _heads holds a number that is not finite.")
         return self
 
     @classmethod

@@ -101,7 +101,7 @@ def test_the_way_to_the_holdouts_mix_and_back_by_hand():
     offsets = log_ratio(np.bincount(y) / 300, source)[np.newaxis]
     there = reweight(p, offsets, np.array([0, 300]))
     expected = reweight(adapter.calibrator_.transform(there), -offsets, np.array([0, 300]))
-    np.testing.assert_allclose(adapter.check_proba(p), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(adapter.calibrate(p), expected, rtol=0, atol=1e-15)
     assert dumps(loads(dumps(adapter))) == dumps(adapter)
     same = RegressAndReweight(calibrator=TemperatureScaling(), source_prior=np.bincount(y) / 300).fit(p, y)
     assert same._calibration_offsets is None

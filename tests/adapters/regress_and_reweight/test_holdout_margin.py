@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baserate.adapters import RegressAndReweight
-from baserate.adapters._slack import slack
+from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
 
 K = 3
 PRIOR = np.array([0.5, 0.3, 0.2])
@@ -33,7 +33,7 @@ def test_it_covers_where_an_endless_stream_of_the_source_leads():
     for seed in range(40):
         proba, y = draw(np.random.default_rng(seed), 300)
         source = np.bincount(y, minlength=K) / len(y)
-        wide = slack(proba, y, source, sampled=True)
+        wide = holdout_margin(proba, y, source, sampled=True)
         inside.append(np.abs(likeliest(endless[:3000], source) - source) <= wide)
         widths.append(wide)
     assert np.mean(inside) > 0.9
@@ -43,16 +43,16 @@ def test_it_covers_where_an_endless_stream_of_the_source_leads():
 def test_known_source_priors_and_larger_holdouts_leave_less_of_it():
     rng = np.random.default_rng(0)
     small, large = draw(rng, 300), draw(rng, 30_000)
-    sampled, known = (slack(*small, PRIOR, sampled=sampled) for sampled in (True, False))
+    sampled, known = (holdout_margin(*small, PRIOR, sampled=sampled) for sampled in (True, False))
     assert (known < sampled).all()
-    np.testing.assert_allclose(slack(*large, PRIOR, sampled=True), sampled / 10, rtol=0.5)
+    np.testing.assert_allclose(holdout_margin(*large, PRIOR, sampled=True), sampled / 10, rtol=0.5)
 
 
 def test_a_fault_that_the_holdout_shows_is_part_of_it():
     rng = np.random.default_rng(1)
     fault = np.array([0.8, 0.0, 0.0])
     proba, y = draw(rng, 20_000, faults=fault)
-    wide = slack(proba, y, PRIOR, sampled=False)
+    wide = holdout_margin(proba, y, PRIOR, sampled=False)
     off = np.abs(likeliest(proba[:5000], PRIOR) - PRIOR)
     assert (wide > 0.5 * off).all()
     assert wide[0] > 0.05
@@ -61,8 +61,8 @@ def test_a_fault_that_the_holdout_shows_is_part_of_it():
 def test_samples_count_by_the_source_prior():
     """The same classes in another mix, with the source prior given, say about the same."""
     rng = np.random.default_rng(2)
-    same = slack(*draw(rng, 20_000), PRIOR, sampled=False)
-    other = slack(*draw(rng, 20_000, prior=np.array([0.2, 0.2, 0.6])), PRIOR, sampled=False)
+    same = holdout_margin(*draw(rng, 20_000), PRIOR, sampled=False)
+    other = holdout_margin(*draw(rng, 20_000, prior=np.array([0.2, 0.2, 0.6])), PRIOR, sampled=False)
     np.testing.assert_allclose(other, same, atol=0.015)
 
 

@@ -15,7 +15,7 @@ from baserate.trust import (
     PriorBand,
 )
 
-from ..trust.honest_model import DRIFT, K, holdout, stream
+from ...trust.honest_model import DRIFT, K, holdout, stream
 
 
 def test_a_small_holdout_widens_the_band_and_is_warned_of():

@@ -192,7 +192,7 @@ def test_late_labels_judge_the_prior_that_was_used_in_their_round():
         in_time.step(batch, labels)
         late.step(batch, ids=names)
         late.update_labels(names, labels)
-    gates = in_time._watch.gate_, late._watch.gate_
+    gates = in_time._correction.gate_, late._correction.gate_
     assert gates[0].verdict_ == gates[1].verdict_ == "helps"
 
 
@@ -212,5 +212,5 @@ def test_labels_of_samples_from_before_a_refit_are_judged_by_the_mix_of_their_ti
         adapter.step(batch, ids=[f"{t}-{i}" for i in range(10)])
     adapter.refit(*at(0.02, 2000))
     adapter.update_labels(list(waits), list(waits.values()))
-    assert adapter._watch.gate_.verdict_ == ""
+    assert adapter._correction.gate_.verdict_ == ""
     assert not adapter.fallback_active_
