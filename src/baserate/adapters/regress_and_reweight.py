@@ -21,13 +21,13 @@ from baserate.protocols import (
     BindableTracker,
     Calibrator,
     Evidence,
-    ExcusingTracker,
     FloatArray,
     IntArray,
     Key,
     LeaveOneOutTracker,
     MarginalEstimator,
     Step,
+    TolerantTracker,
     Tracker,
 )
 from baserate.simplex import project, reweight
@@ -218,8 +218,8 @@ class RegressAndReweight(Steered, Watched, LateLabels, ReweightingAdapter, saved
             tracker.bind(prior=source_prior, sigma_min=getattr(marginals, "sigma_min_", None))
         if holdout.raw is not None and holdout.proba is not None and holdout.labels is not None:
             excused = slack(holdout.proba, holdout.labels, source_prior, sampled=self.source_prior is None)
-            if isinstance(tracker, ExcusingTracker):
-                tracker.excuse(excused)
+            if isinstance(tracker, TolerantTracker):
+                tracker.tolerate(excused)
             for problem in health(holdout.raw, holdout.labels, holdout.proba, None, excused, self.source_prior):
                 if problem.kind != CONFUSED or not hasattr(marginals, "sigma_min_"):  # or it has been said already
                     warn_user(problem.message, HoldoutWarning)
