@@ -137,10 +137,10 @@ class BindableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
-class ExcusingTracker(Tracker, Protocol):
-    """A tracker that takes a mix for the source's if it differs by no more than the holdout may be wrong."""
+class TolerantTracker(Tracker, Protocol):
+    """A tracker that keeps predicting the source's class mix while the holdout's error explains the difference."""
 
-    def excuse(self, slack: FloatArray) -> None: ...
+    def tolerate(self, margin: FloatArray) -> None: ...
 
 
 @runtime_checkable

@@ -256,15 +256,15 @@ def test_the_variance_of_each_expert_is_its_streams_and_the_holdouts():
     np.testing.assert_allclose(variances[4], expected, rtol=1e-6)
 
 
-def test_the_birth_value_has_the_slack_and_what_speaks_against_it():
+def test_the_birth_value_has_the_margin_and_what_speaks_against_it():
     rng = np.random.default_rng(12)
     band, tracker = PriorBand().fit(*holdout(rng, 3000)), _follow(rng, 40, q=EVEN)
     _, means, tight, _ = band._beliefs(tracker)
     weights, _, sizes, *_ = tracker.weighted_experts()
-    tracker.excuse(np.array([0.2, 0.1, 0.0]))
-    slack = band._beliefs(tracker)[2]
-    np.testing.assert_array_equal(slack[np.arange(len(slack)) != BIRTH], tight[np.arange(len(slack)) != BIRTH])
-    np.testing.assert_allclose((slack - tight)[BIRTH], [0.1**2, 0.05**2, 0.0], atol=3e-4)  # in the holdout's place
+    tracker.tolerate(np.array([0.2, 0.1, 0.0]))
+    tolerant = band._beliefs(tracker)[2]
+    np.testing.assert_array_equal(tolerant[np.arange(len(tolerant)) != BIRTH], tight[np.arange(len(tolerant)) != BIRTH])
+    np.testing.assert_allclose((tolerant - tight)[BIRTH], [0.1**2, 0.05**2, 0.0], atol=3e-4)  # in the holdout's place
     np.testing.assert_allclose(means[BIRTH], EVEN)
     found = weights[:MEMORIES] @ means[:MEMORIES] / weights[:MEMORIES].sum()
     size = weights[:MEMORIES] @ sizes[:MEMORIES] / weights[:MEMORIES].sum()
@@ -272,13 +272,13 @@ def test_the_birth_value_has_the_slack_and_what_speaks_against_it():
     assert (tight[BIRTH] < 3 * EVEN * (1 - EVEN) / size + (found - EVEN) ** 2).all()
 
 
-def test_a_mix_within_the_slack_is_covered_and_one_that_comes_back_is_recalled():
+def test_a_mix_within_the_margin_is_covered_and_one_that_comes_back_is_recalled():
     """The tracker stays at the source's mix where the stream is of another that the holdout might explain."""
     nearly, held = EVEN + np.array([0.05, 0.0, -0.05]), []
     for seed in range(20):
         rng = np.random.default_rng([13, seed])
         band, tracker = PriorBand().fit(*holdout(rng, 300)), LikelihoodMixture(3)
-        tracker.excuse(np.full(3, 0.08))
+        tracker.tolerate(np.full(3, 0.08))
         _follow(rng, 60, q=nearly, tracker=tracker)
         low, high = band.interval(tracker.predict(), tracker).T
         held.append((low <= nearly) & (nearly <= high))

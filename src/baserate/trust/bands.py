@@ -13,7 +13,7 @@ from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_labels, check_prior, check_proba, check_real
 
 _MOST = 2.0  # times the difference that guesses may have damped
-_SURE = 2.0  # standard deviations that a tracker's slack is
+_SURE = 2.0  # standard deviations that a tracker's margin is
 _LEAD = 0.5  # standard deviation of the way that an expert is moved ahead, as a part of it
 
 
@@ -45,9 +45,9 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
        q[c] B[c, j] - q[j]``, is what the samples do not tell of their labels. N falls with an expert's memory, and an
        expert that forgets has half that variance if nothing moves: the other half is for its lead.
     4. The expert that stays at the birth value counts no samples; it is taken to count as many as those that forget do
-       on average. It has weight wherever the mix is within the tracker's slack of it, so that the holdout's part of
-       its standard deviation is half of that slack, if that is more. As it does not move at all, its squared difference
-       from the mean of those that forget is added.
+       on average. It has weight wherever the mix is within the tracker's margin of it, so that the holdout's part of
+       its standard deviation is half of that margin, if that is more. As it does not move at all, its squared
+       difference from the mean of those that forget is added.
     5. Each expert is a beta distribution with that mean and variance. The band's ends are quantiles of their mixture by
        the weights of the experts, so that what is open between experts, how long the mix has stood still, is part of
        it. An end that differs from 0 or 1 by less than one sample among those counted is 0 or 1.

@@ -73,7 +73,7 @@ def test_where_nothing_shifts_a_small_holdout_costs_nothing(n):
         rng = np.random.default_rng(seed)
         adapter = RegressAndReweight(calibrator=None).fit(*draw(rng, n))
         free = RegressAndReweight(calibrator=None).fit(*draw(np.random.default_rng(seed), n))
-        free.tracker_.excuse(np.zeros(K))
+        free.tracker_.tolerate(np.zeros(K))
         for _ in range(150):
             proba, y = draw(rng, 10)
             model = proba.argmax(axis=1) != y

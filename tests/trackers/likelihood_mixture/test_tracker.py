@@ -24,8 +24,8 @@ EXPERTS = MEMORIES + 1 + RECALLED
 class Naive:
     """The mixture in lists and loops, for rows of class likelihoods or class frequencies."""
 
-    def __init__(self, prior, slack=None):
-        self.prior, self.k, self.slack = list(prior), len(prior), slack
+    def __init__(self, prior, margin=None):
+        self.prior, self.k, self.margin = list(prior), len(prior), margin
         self.memories = [*(2.0**j for j in range(22)), math.inf]
         self.counts = [[0.0] * self.k for _ in self.memories]
         self.recalled = []  # of dicts: counts, first and last round it was made of
@@ -53,8 +53,10 @@ class Naive:
             return
         experts, before = self.experts(), self.say()
         judged = [*experts]
-        if self.slack is not None:
-            judged[MEMORIES] = self.excused(self.counted(self.predict(), rows) if frequencies is None else frequencies)
+        if self.margin is not None:
+            judged[MEMORIES] = self.tolerated(
+                self.counted(self.predict(), rows) if frequencies is None else frequencies
+            )
         if frequencies is None:
             logs = [sum(math.log(sum(a * b for a, b in zip(q, row, strict=True))) for row in rows) for q in judged]
         else:
@@ -96,14 +98,14 @@ class Naive:
                 found[c] += mix[c] * row[c] / joint
         return found
 
-    def excused(self, batch):
+    def tolerated(self, batch):
         """What the prior is judged by: what has been found, if that is near enough to it."""
-        worth = sum(p * (1 - p) for p in self.prior) / sum(d * d for d in self.slack)
+        worth = sum(p * (1 - p) for p in self.prior) / sum(d * d for d in self.margin)
         weight = self.say()[:MEMORIES]
         found = [sum(w * s[c] for w, s in zip(weight, self.counts, strict=True)) / sum(weight) for c in range(self.k)]
         found = [f + b for f, b in zip(found, batch, strict=True)]
         mix = [(f + worth * p) / (sum(found) + worth) for f, p in zip(found, self.prior, strict=True)]
-        near = [max(p - d, min(p + d, q)) for q, p, d in zip(mix, self.prior, self.slack, strict=True)]
+        near = [max(p - d, min(p + d, q)) for q, p, d in zip(mix, self.prior, self.margin, strict=True)]
         return [q / sum(near) for q in near]
 
     def place(self, found, weight):
@@ -204,11 +206,11 @@ def test_it_agrees_where_products_of_likelihoods_leave_the_range_of_numbers(labe
     assert np.abs(np.diff(played, axis=0)).max() > 0.5
 
 
-@pytest.mark.parametrize("slack", [[0.02, 0.03, 0.01], [0.3, 0.1, 0.2]])
-def test_excuses_agree_with_the_transcription(slack):
+@pytest.mark.parametrize("margin", [[0.02, 0.03, 0.01], [0.3, 0.1, 0.2]])
+def test_tolerance_agrees_with_the_transcription(margin):
     prior = [0.5, 0.3, 0.2]
-    plain, tracker, free = Naive(prior, slack), LikelihoodMixture(3, prior=prior), LikelihoodMixture(3, prior=prior)
-    tracker.excuse(np.array(slack))
+    plain, tracker, free = Naive(prior, margin), LikelihoodMixture(3, prior=prior), LikelihoodMixture(3, prior=prior)
+    tracker.tolerate(np.array(margin))
     apart = 0.0
     zs = np.random.default_rng(0).dirichlet(np.full(3, 5.0), size=60)
     for evidence, z in zip(rounds_of(3, 3, 60), zs, strict=True):
@@ -222,11 +224,11 @@ def test_excuses_agree_with_the_transcription(slack):
     assert apart > 0.03
 
 
-def test_a_mix_within_the_slack_is_taken_for_the_prior_and_one_beyond_it_is_not():
+def test_a_mix_within_the_margin_is_taken_for_the_prior_and_one_beyond_it_is_not():
     rng, source = np.random.default_rng(0), np.full(3, 1 / 3)
     for far, weight in ((0.03, True), (0.2, False)):
         tracker, q = LikelihoodMixture(3), source + far * np.array([1.0, -1.0, 0.0])
-        tracker.excuse(np.full(3, 0.06))
+        tracker.tolerate(np.full(3, 0.06))
         played = []
         for _ in range(600):
             tracker.update(q, Evidence(draw(rng, q, 10)[0], source))
@@ -397,7 +399,7 @@ def test_played_in_one_call_it_is_the_same_bit_for_bit(labelled):
     rounds = [Evidence(e.proba, source, e.labels) for e in rounds_of(2, 3, 40, labelled=labelled)]
     by_hand, at_once = LikelihoodMixture(3), LikelihoodMixture(3)
     for tracker in (by_hand, at_once):
-        tracker.excuse(np.full(3, 0.02))
+        tracker.tolerate(np.full(3, 0.02))
     played = run(by_hand, rounds, 3)
     unknown = [np.full(e.n, -1) if e.labels is None else e.labels for e in rounds]
     starts = np.cumsum([0, *(e.n for e in rounds)])

@@ -154,21 +154,21 @@ def mean(mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
 
 
 @compiled_within
-def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
+def tolerate(counts: FloatArray, margin: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
     """Judge each expert by what it plays, but for the birth value.
 
     A model that is slightly wrong makes the source look like another mix. So the birth value is judged by what the
-    memories and the batch itself have found, as far as that is within `slack` of it, and played as it is: only a mix
+    memories and the batch itself have found, as far as that is within `margin` of it, and played as it is: only a mix
     that is further away speaks against it. The holdout is worth as many samples as would make a mean of labels as sure
-    as `slack`. The batch is looked at beforehand, because the memories had to learn the mix first, which would speak
+    as `margin`. The batch is looked at beforehand, because the memories had to learn the mix first, which would speak
     for the birth value if the model were right.
     """
     m = room.shape[1]
-    k = len(slack)
+    k = len(margin)
     worth, unsure, trusted, size, total = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(k):
         worth += classes[BIRTH, c] * (1.0 - classes[BIRTH, c])
-        unsure += slack[c] * slack[c]
+        unsure += margin[c] * margin[c]
     if unsure == 0.0:
         return
     worth /= unsure
@@ -185,7 +185,7 @@ def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: Float
     for c in range(k):
         birth = classes[BIRTH, c]
         mix = (classes[SPARE, c] + worth * birth) * size
-        classes[SPARE, c] = max(min(mix, birth + slack[c]), birth - slack[c])
+        classes[SPARE, c] = max(min(mix, birth + margin[c]), birth - margin[c])
         total += classes[SPARE, c]
     total = 1.0 / total
     for c in range(k):
@@ -193,7 +193,7 @@ def excuse(counts: FloatArray, slack: FloatArray, mixes: FloatArray, room: Float
 
 
 @compiled_within
-def excuse_no_more(mixes: FloatArray, classes: FloatArray) -> None:
+def end_tolerance(mixes: FloatArray, classes: FloatArray) -> None:
     """Let the birth value's expert play it again."""
     for c in range(len(mixes)):
         mixes[c, KNOWN] = classes[BIRTH, c]

@@ -26,7 +26,7 @@ def note(
     weights: FloatArray,
     trust: FloatArray,
     doubt: float,
-    slack: FloatArray,
+    margin: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
     labels: IntArray,
@@ -35,7 +35,7 @@ def note(
     mixes, room, classes = make_room(len(birth))
     logs, inverse, n = np.empty(EXPERTS), 1.0 / source_prior, len(proba)
     begin(birth, counts, weights, trust, mixes, room, classes)
-    look(counts, slack, proba, inverse, labels, 0, n, mixes, room, classes)
+    look(counts, margin, proba, inverse, labels, 0, n, mixes, room, classes)
     judged = mixes.copy()
     weigh(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, room, classes, logs)
     return judged, classes[TOGETHER].copy(), room[HELD, FIRST_RECALLED:].copy()

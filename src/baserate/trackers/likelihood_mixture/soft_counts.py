@@ -16,14 +16,14 @@ from baserate.trackers.likelihood_mixture.experts import (
     belongs,
     compare,
     doubted_more,
-    excuse,
-    excuse_no_more,
+    end_tolerance,
     judge,
     make_room,
     mean,
     recognise,
     remember,
     share,
+    tolerate,
 )
 
 _BLOCK = 10  # likelihoods multiplied between looks at the product; each is between 1e-20 and 1 / (least source prior)
@@ -151,7 +151,7 @@ def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int,
 @compiled_within
 def look(
     counts: FloatArray,
-    slack: FloatArray,
+    margin: FloatArray,
     proba: FloatArray,
     inverse: FloatArray,
     labels: IntArray,
@@ -162,10 +162,10 @@ def look(
     classes: FloatArray,
 ) -> None:
     """Put what each expert is judged by in a batch in the place of what it plays."""
-    if slack.max() > 0.0:
+    if margin.max() > 0.0:
         mean(mixes, room, classes)
         _count(proba, inverse, labels, first, end, classes)
-        excuse(counts, slack, mixes, room, classes)
+        tolerate(counts, margin, mixes, room, classes)
 
 
 @compiled_within
@@ -185,7 +185,7 @@ def weigh(
 ) -> float:
     """Judge the experts by a batch, in place; gives the doubt after it. They then play again what they do."""
     _likelihoods(proba, inverse, labels, first, end, mixes, room, logs)
-    excuse_no_more(mixes, classes)
+    end_tolerance(mixes, classes)
     doubt = doubted_more(doubt, room)
     judge(weights, trust, room)
     belongs(doubt, room)
@@ -230,7 +230,7 @@ def take_in(
     made: IntArray,
     rounds: IntArray,
     rows: IntArray,
-    slack: FloatArray,
+    margin: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
     labels: IntArray,
@@ -251,7 +251,7 @@ def take_in(
         if first == end:
             continue
         t = rounds[row, 0] + 1
-        look(counts[row], slack, proba, inverse, labels, first, end, mixes, room, classes)
+        look(counts[row], margin, proba, inverse, labels, first, end, mixes, room, classes)
         now = weigh(
             weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, room, classes, logs
         )
@@ -274,7 +274,7 @@ def take_in_frequencies(
     made: IntArray,
     rounds: IntArray,
     rows: IntArray,
-    slack: FloatArray,
+    margin: FloatArray,
     frequencies: FloatArray,
 ) -> None:
     """Take in class frequencies, one row for each of some keys, as if of one labelled sample cut into pieces."""
@@ -285,7 +285,7 @@ def take_in_frequencies(
         t = rounds[row, 0] + 1
         begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
         classes[FOUND] = frequencies[j]
-        excuse(counts[row], slack, mixes, room, classes)
+        tolerate(counts[row], margin, mixes, room, classes)
         logs[:] = 0.0
         for c in range(counts.shape[1]):
             for e in range(m):
@@ -308,7 +308,7 @@ def predict_left_out(
     trust: FloatArray,
     made: IntArray,
     seen: int,
-    slack: FloatArray,
+    margin: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
 ) -> FloatArray:
@@ -325,8 +325,8 @@ def predict_left_out(
     ratio = classes[TOGETHER] * inverse
     _count(proba, inverse, unknown, 0, n, classes)
     every = classes[FOUND].copy()
-    classes[FOUND] = 0.0  # the excuse is what the memories have found, without the batch
-    excuse(counts, slack, mixes, room, classes)
+    classes[FOUND] = 0.0  # it is judged by what the memories have found, without the batch
+    tolerate(counts, margin, mixes, room, classes)
     logs, each = np.zeros(EXPERTS), np.empty((n, EXPERTS))
     for i in range(n):
         _likelihood(mixes, proba, inverse, unknown, i, each, i)

@@ -77,10 +77,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     Memories are 1, 2, 4, ..., 2^21 rounds and all rounds. Shares of 0.2, 0.02 and 1/t are each tried, on weights of
     their own, and trusted by the likelihood that came of them, with a chance of 1/t that another becomes the best one.
 
-    An adapter tells how far the holdout may be wrong (`excuse`). The prior is then judged by what has been found, as
-    far as that is within this slack of it, and played as it is: a mix that the model's own faults explain is no shift.
+    An adapter tells how far the holdout may be wrong (`tolerate`). The prior is then judged by what has been found, as
+    far as that is within this margin of it, and played as it is: a mix that the model's own faults explain is no shift.
 
-    Without slack, in T rounds of one sample each, the log-likelihood of the predictions is below that of any one
+    Without a margin, in T rounds of one sample each, the log-likelihood of the predictions is below that of any one
     memory, or of the prior, by at most ``log(138) + 2 log(T)``: half of the weight over 23 memories, 3 shares, and what
     shares of 1/t take away. For larger rounds that is true of the joint likelihood of a round under the mixture, not of
     that of the mean. It is no statement about the best class mix in hindsight, nor about the counts, which are made of
@@ -131,15 +131,15 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """Forget every sample, and predict `birth`, projected onto the simplex, until the next one."""
         super().restart(birth)
 
-    def excuse(self, slack: FloatArray) -> None:
-        """Take a mix for the birth value if the model's faults, as far as the holdout may hide them, explain it.
+    def tolerate(self, margin: FloatArray) -> None:
+        """Do not count differences from the birth value as drift that calibration errors alone could cause.
 
         Parameters
         ----------
-        slack : (k,) array
-            By how much each class's share may differ.
+        margin : (k,) array
+            Largest difference of each class's share from the birth value that is tolerated.
         """
-        self._slack = np.array(slack)
+        self._slack = np.array(margin)  # the name that state files know
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """(n, k) the class mix for each sample of a batch, from all before and the batch's *other* samples.
