@@ -35,6 +35,15 @@ def log_ratio(prior: FloatArray, source_prior: FloatArray) -> FloatArray:
 
 
 @compiled
+def far_apart(first: FloatArray, second: FloatArray, limit: float) -> bool:
+    """Whether the total variation of two class mixes is above a limit."""
+    total = 0.0
+    for c in range(len(first)):
+        total += abs(first[c] - second[c])
+    return total > 2.0 * limit
+
+
+@compiled
 def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Euclidean projection of each row onto ``{p : sum(p) = 1, lower <= p <= upper}``.
 

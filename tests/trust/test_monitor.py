@@ -35,7 +35,7 @@ def by_hand(proba, y, rounds):
         neighbours.append(batch if len(batch) < 1024 else batch[:512])
         seen += 1
         if sum(map(len, kept)) < 256:
-            if 0.5 * np.abs(plain.prior_ - gate._rehearsed_at).sum() > 0.1:  # a jump is not waited with
+            if 0.5 * np.abs(plain.prior_ - gate.rehearsed_at_).sum() > 0.1:  # a jump is not waited with
                 gate.update(plain.prior_, rounds=0)
         else:
             rows = np.concatenate(kept)

@@ -9,8 +9,8 @@ from baserate.protocols import Evidence, FloatArray, IntArray
 from baserate.state import Beginning, check_array
 from baserate.validation import check_integer, check_prior, check_vector
 
-_ONE_KEY = np.zeros(1, dtype=np.int64)
-_ONE_KEY.setflags(write=False)
+ONE_KEY = np.zeros(1, dtype=np.int64)
+ONE_KEY.setflags(write=False)
 
 
 class BaseTracker(Beginning):
@@ -112,11 +112,11 @@ class BankedTracker(BaseTracker):
 
     def predict(self) -> FloatArray:
         """The tracked vector, as of the last sighting."""
-        tracked: FloatArray = self.predict_rows(self._state, _ONE_KEY)[0]
+        tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
         return tracked
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
-        self.update_rows(self._state, _ONE_KEY, z[np.newaxis], evidence)
+        self.update_rows(self._state, ONE_KEY, z[np.newaxis], evidence)
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "_state": self._state._asdict()}

@@ -232,30 +232,28 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         calibrated = self.calibrate(raw)
 
         # Predict with what is known from before.
+        correction = self._correction
         foreseen, prior, used = self._foresee(calibrated)
-        flags = {
-            "enabled": self.enabled,
-            "transductive": self.transductive,
-            "fallback": self._correction.fallback_,
-            "alarm": self._correction.alarm_,
-        }
+        ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
+        flags = {"fallback": correction.fallback_, "alarm": correction.alarm_}
+        flags |= {"enabled": self.enabled, "transductive": self.transductive}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
-        # Take it in: labels judge the correction, the tracker moves, samples wait for their labels.
-        ratios = prior / self.source_prior_
-        if labels is not None:
-            self._correction.judge(calibrated * ratios, raw.argmax(axis=1), labels, self.rounds_)
+        # Take it in: the tracker moves, samples wait for their labels, labels judge the correction.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
-            self._late.remember(names, note, ratios, calibrated, raw.argmax(axis=1), labels)
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels)
-            self._correction.follow(self.tracker_.predict())
+            correction.follow(self.tracker_.predict())
+        if names:
+            self._late.remember(names, note, ratios, calibrated, own, labels)
+        if labels is not None:
+            correction.judge(calibrated * ratios, own, labels, self.rounds_)
         self.rounds_ += 1
 
         # Watch: what the trust signals say decides how much of the correction the next round uses.
         verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
-        self._correction.heed(verdict, self.rounds_)
+        correction.heed(verdict, self.rounds_)
         return step
 
     def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -264,8 +262,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         if not self.transductive or len(calibrated) == 0:
             return correction.apply(calibrated, correction.offsets_), correction.prior_.copy(), correction.used_
         if isinstance(self.tracker_, LeaveOneOutTracker):
-            left_out = self.tracker_.predict_left_out(Evidence(calibrated, self.source_prior_))
-            priors = correction.project(left_out)
+            priors = correction.project(self.tracker_.predict_left_out(Evidence(calibrated, self.source_prior_)))
             gated = correction.through_gate(priors)
             return correction.apply(calibrated, gated.offsets), priors.mean(axis=0), gated.used.mean(axis=0)
         tracker = copy.deepcopy(self.tracker_)

@@ -29,7 +29,8 @@ class TrustReadings(Component):
     def prior_(self) -> FloatArray:
         """(k,) the class mix as tracked now. What predictions are re-weighted to, with the gate: `log_offsets`."""
         check_fitted(self, "source_prior_")
-        return self._correction.prior_.copy()
+        prior: FloatArray = self._correction.prior_.copy()
+        return prior
 
     def log_offsets(self) -> FloatArray:
         """The correction as k numbers to add to the (calibrated) log-probabilities or logits, before a softmax.

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers._base import BankedTracker
+from baserate.trackers._base import ONE_KEY, BankedTracker
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
@@ -140,6 +140,27 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             Largest difference of each class's share from the birth value that is tolerated.
         """
         self._slack = np.array(margin)  # the name that state files know
+
+    def predict(self) -> FloatArray:
+        """The class mix now: the mean of the experts by their weights."""
+        tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
+        return tracked
+
+    def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
+        """Take in one batch.
+
+        Parameters
+        ----------
+        z : (k,) array
+            An estimate of its class mix; looked at only where there is no evidence.
+        evidence : Evidence, optional
+            The batch.
+        """
+        estimate = check_vector(z, self.n_classes)
+        # Compiled code does not look at shapes; adapters and banks hand over what they have checked.
+        if evidence is not None and not evidence.checked:
+            evidence = Evidence(*self._check(evidence))
+        self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """(n, k) the class mix for each sample of a batch, from all before and the batch's *other* samples.
@@ -313,12 +334,6 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         soft_counts.take_in(
             *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NOT_ASKED
         )
-
-    def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
-        # Compiled code does not look at shapes; adapters and banks hand over what they have checked.
-        if evidence is not None and not evidence.checked:
-            evidence = Evidence(*self._check(evidence))
-        super()._observe(z, evidence)
 
     def _check(self, evidence: Evidence) -> tuple[FloatArray, FloatArray, IntArray | None]:
         proba = check_proba(evidence.proba, self.n_classes, "evidence.proba")

@@ -144,7 +144,7 @@ class Gate(Component, saved_as="gate"):
         self._last_label = 0
         self._rehearsed, self._held_back = 1.0, False
         self._tracked = self.source_prior_.copy()
-        self._rehearsed_at = self.source_prior_.copy()
+        self.rehearsed_at_ = self.source_prior_.copy()
         self._closed_at, self._closed_for, self._check_began = -1, 0, 0
         self._dependent = False
 
@@ -167,7 +167,7 @@ class Gate(Component, saved_as="gate"):
 
     def far_from_rehearsed(self, tracked: FloatArray) -> bool:
         """Whether a class mix is so far from that of the last rehearsal that one should not wait for the next."""
-        return bool(_far(tracked, self._rehearsed_at, FAR))
+        return bool(_far(tracked, self.rehearsed_at_, FAR))
 
     @property
     def off_(self) -> bool:
@@ -206,12 +206,12 @@ class Gate(Component, saved_as="gate"):
                 took = min(self.rounds_ - self._check_began, _LONGEST)
                 self._closed_for = max(2 * took, 2 * self._closed_for, _SHORTEST)
             self._closed_at = self._check_began = self.rounds_
-        if len(self._proba) and _distance(mix, self._rehearsed_at) > _MOVED:
+        if len(self._proba) and _distance(mix, self.rehearsed_at_) > _MOVED:
             counts = np.bincount(self._labels, minlength=len(mix)).astype(np.float64)
             self._rehearsed = rehearse(self._proba, self._labels, counts, self.source_prior_, mix)
             if np.maximum(mix - self.source_prior_, 0.0)[self._few].sum() > _UNTOLD:
                 self._rehearsed = min(self._rehearsed, _CLOSED)
-            self._rehearsed_at = mix
+            self.rehearsed_at_ = mix
         if self.verdict_ == HELPS and self.rounds_ - self._last_label > _LAPSES:
             self.verdict_ = NONE
         self._decide()
@@ -296,7 +296,7 @@ class Gate(Component, saved_as="gate"):
         super().set_state(state)
         if hasattr(self, "source_prior_"):
             k = np.size(self.source_prior_)
-            for name in ("source_prior_", "_tracked", "_rehearsed_at"):
+            for name in ("source_prior_", "_tracked", "rehearsed_at_"):
                 check_array(getattr(self, name), name, np.empty(k))
             check_array(self._proba, "_proba", np.empty((len(self._labels), k)))
             check_array(self._labels, "_labels", np.empty(len(self._proba), dtype=np.int64))
