@@ -41,6 +41,20 @@ def test_the_mix_is_a_part_of_the_way_in_log_odds():
     assert (gate.mix(np.array([FAR, EVEN]))[0] == gate.mix(FAR)).all()
 
 
+def test_the_mix_of_the_last_rehearsal_is_known():
+    gate = fitted()
+    np.testing.assert_array_equal(gate.rehearsed_at_, gate.source_prior_)
+    assert gate.far_from_rehearsed(FAR)
+    gate.update(FAR)
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+    gate.update([0.81, 0.09, 0.1])  # too near to be rehearsed again
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+    assert not gate.far_from_rehearsed(np.array([0.89, 0.01, 0.1]))
+    assert gate.far_from_rehearsed(np.array([0.69, 0.21, 0.1]))
+    with pytest.raises(ValueError, match="fit"):
+        Gate().rehearsed_at_  # noqa: B018
+
+
 def test_the_holdout_speaks_against_a_correction_that_the_outputs_have_already():
     proba, y = holdout(np.random.default_rng(0), 600)
     moved = proba * FAR
