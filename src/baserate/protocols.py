@@ -175,10 +175,7 @@ class IdlingTracker(Tracker, Protocol):
 
 @runtime_checkable
 class BankableTracker(Tracker, Protocol):
-    """A tracker whose state has a bounded size, as arrays with a leading axis of keys.
-
-    One that has ``in_threads = True`` is called for different keys at the same time.
-    """
+    """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
 
     @property
     def birth_(self) -> FloatArray: ...
@@ -188,11 +185,68 @@ class BankableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class ThreadedTracker(BankableTracker, Protocol):
+    """A bankable tracker that says whether different keys may be predicted and updated in several threads at once.
+
+    A tracker that does not say so is used in one thread.
+    """
+
+    in_threads: bool
+
+
+@runtime_checkable
+class EvidenceTracker(Tracker, Protocol):
+    """A tracker that says whether `update` uses its argument `z` beside the evidence.
+
+    Where ``reads_sightings`` is False, an adapter does not compute an estimate of the class mix for it. A tracker that
+    does not say so is given one.
+    """
+
+    reads_sightings: bool
+
+
+@runtime_checkable
 class MarginalEstimator(Protocol):
-    """Turns one unlabelled batch into a noisy sighting of the class mix."""
+    """Estimates the class mix of one unlabelled batch."""
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
     def estimate(self, proba: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
+class BindableEstimator(MarginalEstimator, Protocol):
+    """An estimator that is told the source prior before it is fitted."""
+
+    def bind(self, *, source_prior: FloatArray) -> None: ...
+
+
+@runtime_checkable
+class BatchedEstimator(MarginalEstimator, Protocol):
+    """An estimator that estimates the class mixes of many batches in one call.
+
+    Batch j is the rows ``starts[j]:starts[j + 1]`` of `proba`; none is empty.
+    """
+
+    def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray: ...
+
+
+@runtime_checkable
+class LabelOptionalEstimator(MarginalEstimator, Protocol):
+    """An estimator that says whether it must be fitted on labels.
+
+    Where ``needs_labels`` is False, an unlabelled holdout, or none, is enough. An estimator that does not say so needs
+    labels.
+    """
+
+    needs_labels: bool
+
+
+@runtime_checkable
+class ConfusionEstimator(MarginalEstimator, Protocol):
+    """An estimator that inverts a confusion matrix and, once fitted, knows its smallest singular value."""
+
+    @property
+    def sigma_min_(self) -> float: ...
 
 
 @runtime_checkable

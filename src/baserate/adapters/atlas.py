@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.adapters._ball import ball_radius, check_ball, gradient_bound, into_ball
 from baserate.adapters._horizon import horizon_at
 from baserate.adapters._last_layer import LastLayerAdapter
-from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
+from baserate.adapters._sightings import fit_marginals, new_marginals, sighting, sigma_min
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
 from baserate.state import check_array
@@ -98,7 +98,7 @@ class ATLAS(LastLayerAdapter, saved_as="atlas"):
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
         shares = np.bincount(labels) / len(labels)
         marginals = fit_marginals(new_marginals(self.marginals), shares, proba, labels)
-        sigma = getattr(marginals, "sigma_min_", None)
+        sigma = sigma_min(marginals)
         return {
             "marginals_": marginals,
             "_radius": ball_radius(head, self.radius),

@@ -41,6 +41,15 @@ def test_the_mix_is_a_part_of_the_way_in_log_odds():
     assert (gate.mix(np.array([FAR, EVEN]))[0] == gate.mix(FAR)).all()
 
 
+def test_the_mix_of_the_last_rehearsal_is_known():
+    gate = fitted()
+    np.testing.assert_array_equal(gate.rehearsed_at_, gate.source_prior_)
+    gate.update(FAR)
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+    gate.update([0.81, 0.09, 0.1])  # too near to be rehearsed again
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+
+
 def test_the_holdout_speaks_against_a_correction_that_the_outputs_have_already():
     proba, y = holdout(np.random.default_rng(0), 600)
     moved = proba * FAR

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._sightings import sightings
 from baserate.adapters._source import calibrate, changes_nothing
-from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts
+from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts, reads_estimates
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels, correctable
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
@@ -190,6 +190,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.source_prior_, self.tracker_, self.marginals_ = parts.source.prior, parts.tracker, parts.marginals
         self.calibrator_, self._calibration_offsets = parts.source.calibrator, parts.source.offsets
         self._is_calibrated = changes_nothing(parts.source.calibrator)
+        self._reads_estimates = reads_estimates(parts.tracker)
         self._monitor, self._correction = parts.monitor, parts.correction
         self._correction.start(self.tracker_.predict())
 
@@ -274,7 +275,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def _observe(self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None) -> None:
         """Move a tracker by a batch, which is not empty."""
         starts = np.array([0, len(calibrated)])
-        z = self.sightings(calibrated, labels, starts)[0] if self._reads_sightings else self.source_prior_  # line 4
+        z = self.sightings(calibrated, labels, starts)[0] if self._reads_estimates else self.source_prior_  # line 4
         tracker.update(z, Evidence(calibrated, self.source_prior_, labels, starts, checked=True))  # line 5
 
     def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
@@ -365,16 +366,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         """Class mixes out of tracked vectors, one per row: the nearest within the bounds."""
         return self._correction.project(tracked)
 
-    @property
-    def _reads_sightings(self) -> bool:
-        return getattr(self.tracker_, "reads_sightings", True)
-
     def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
         """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
 
         Where the tracker looks at the batches themselves, nothing is estimated: the source prior stands for them.
         """
-        if not self._reads_sightings:
+        if not self._reads_estimates:
             return np.tile(self.source_prior_, (len(starts) - 1, 1))
         return sightings(self.marginals_, proba, labels, starts)
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._sightings import fit_marginals, new_marginals
+from baserate.adapters._sightings import fit_marginals, needs_labels, new_marginals, sigma_min
 from baserate.adapters._source import Source, learn_source
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
 from baserate.parameters import clone
-from baserate.protocols import BindableTracker, TolerantTracker, Tracker
+from baserate.protocols import BindableTracker, ConfusionEstimator, EvidenceTracker, TolerantTracker, Tracker
 from baserate.trackers import LikelihoodMixture
 from baserate.trust import HoldoutWarning, health
 from baserate.trust.health import CONFUSED
@@ -47,7 +47,7 @@ def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | No
     if gate and alpha is None:
         raise ValueError("alpha is None, and the gate needs it; give a number such as 0.05, or set gate=False.")
     marginals = _new_marginals(params, running)
-    if y is None and marginals is not None and getattr(marginals, "needs_labels", True):
+    if y is None and marginals is not None and needs_labels(marginals):
         raise ValueError(
             f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
             "that works without."
@@ -64,7 +64,7 @@ def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | No
         fit_marginals(marginals, source.prior, source.calibrated, source.labels)
     tracker = _new_tracker(params["tracker"], k) if running is None else copy.deepcopy(running)
     if isinstance(tracker, BindableTracker):
-        tracker.bind(prior=source.prior, sigma_min=getattr(marginals, "sigma_min_", None))
+        tracker.bind(prior=source.prior, sigma_min=sigma_min(marginals))
     if running is None:
         tracker.reset()
     _tolerate(source, tracker, marginals, params["source_prior"])
@@ -85,17 +85,21 @@ def _tolerate(source: Source, tracker: Tracker, marginals: Any, source_prior: Ar
     if isinstance(tracker, TolerantTracker):
         tracker.tolerate(margin)
     for problem in health(source.raw, source.labels, source.calibrated, None, margin, source_prior):
-        if problem.kind != CONFUSED or not hasattr(marginals, "sigma_min_"):  # or it has been said already
+        if problem.kind != CONFUSED or not isinstance(marginals, ConfusionEstimator):  # or it has been said already
             warn_user(problem.message, HoldoutWarning)
 
 
 def _new_marginals(params: dict[str, Any], running: Tracker | None) -> Any:
     """An unfitted estimator; none by default where the tracker does not read estimates."""
     given = params["tracker"] if running is None else running
-    follows = LikelihoodMixture if given is None else given
-    if params["marginals"] is None and not getattr(follows, "reads_sightings", True):
+    if params["marginals"] is None and (given is None or not reads_estimates(given)):
         return None
     return new_marginals(params["marginals"])
+
+
+def reads_estimates(tracker: Tracker) -> bool:
+    """Whether a tracker reads estimates of the class mix, and not only the samples themselves."""
+    return not isinstance(tracker, EvidenceTracker) or tracker.reads_sightings
 
 
 def _new_tracker(given: Tracker | None, n_classes: int) -> Tracker:

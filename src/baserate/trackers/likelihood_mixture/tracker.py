@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers._base import ONE_KEY, BankedTracker
+from baserate.trackers._tracker import ONE_KEY, BankedTracker
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.compiled import compiled
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
 from baserate.trust._kept_holdout import thinned
@@ -79,6 +78,9 @@ class Gate(Component, saved_as="gate"):
         What labels say: ``"hurts"``, ``"helps"``, or nothing yet.
     evidence_ : (float, float)
         What bets have won since the last verdict: that the correction hurts, that it helps.
+    rehearsed_at_ : (k,) array
+        The class mix of the last rehearsal; the source prior before the first. At a class mix further than `FAR` from
+        it the rehearsal no longer applies.
     rounds_ : int
         Rounds seen.
 
@@ -164,10 +166,6 @@ class Gate(Component, saved_as="gate"):
         """Whether an alarm lasts."""
         check_fitted(self, "source_prior_")
         return self._closed_at >= 0 and self.rounds_ - self._closed_at < self._closed_for
-
-    def far_from_rehearsed(self, tracked: FloatArray) -> bool:
-        """Whether a class mix is so far from that of the last rehearsal that one should not wait for the next."""
-        return bool(_far(tracked, self.rehearsed_at_, FAR))
 
     @property
     def off_(self) -> bool:
@@ -307,14 +305,6 @@ class Gate(Component, saved_as="gate"):
             if self.weight_ not in WEIGHTS:
                 raise ValueError("the weight is none of those that a gate chooses")
         return self
-
-
-@compiled
-def _far(first: FloatArray, second: FloatArray, limit: float) -> bool:
-    total = 0.0
-    for c in range(len(first)):
-        total += abs(first[c] - second[c])
-    return total > 2.0 * limit
 
 
 def _distance(first: FloatArray, second: FloatArray) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baserate.calibrators import TemperatureScaling
-from baserate.calibrators._base import floor_of
+from baserate.calibrators._softmax_map import floor_of
 
 from .honest import softmax
 
