@@ -455,3 +455,41 @@ def test_sightings_are_not_worked_out_for_a_tracker_that_does_not_read_them(monk
     not_reading.update(BATCHES[0])
     with pytest.raises(AssertionError, match="asked"):
         reading.update(BATCHES[0])
+
+
+class OnlyEstimates:
+    """A tracker that was written without the second argument of `update`."""
+
+    def predict(self):
+        return np.full(K, 1 / K)
+
+    def update(self, z):
+        raise AssertionError("never called")
+
+    def reset(self):
+        pass
+
+
+def test_a_tracker_whose_update_takes_no_evidence_is_refused_by_fit():
+    adapter = RegressAndReweight(OnlyEstimates())
+    with pytest.raises(TypeError, match=r"OnlyEstimates.*update\(z\).*write it as update\(self, z, evidence=None\)"):
+        adapter.fit(*HOLDOUT)
+    assert not hasattr(adapter, "source_prior_")
+
+
+def test_falling_back_is_dated_by_the_streams_own_rounds_after_a_refit_with_other_classes():
+    adapter = RegressAndReweight().fit(*HOLDOUT)
+    for batch in BATCHES:
+        adapter.update(batch)
+    holdout = np.column_stack([0.9 * P[:200], np.full(200, 0.1)])
+    labels = Y[:200].copy()
+    labels[:20] = K  # a new class, which the model does not know at all
+    adapter.refit(holdout, labels, previous=[0, 1, 2, 3, None])
+    rounds = adapter.rounds_
+    assert rounds == len(BATCHES)
+    for i in range(0, 200, 10):  # where the correction leads away from the model, labels say that the model was right
+        batch = holdout[i : i + 10]
+        adapter.set_prior([0.96, 0.01, 0.01, 0.01, 0.01])
+        adapter.update(batch, batch.argmax(axis=1))
+    assert adapter.fallback_active_
+    assert rounds < adapter.fallback_since_ <= adapter.rounds_

@@ -236,8 +236,8 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         correction = self._correction
         foreseen, prior, used = self._foresee(calibrated)
         ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
-        flags = {"fallback": correction.fallback_, "alarm": correction.alarm_}
-        flags |= {"enabled": self.enabled, "transductive": self.transductive}
+        flags = {"enabled": self.enabled, "transductive": self.transductive}
+        flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
         # Take it in: the tracker moves, samples wait for their labels, labels judge the correction.
