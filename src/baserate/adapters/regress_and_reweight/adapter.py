@@ -223,10 +223,13 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         ids : sequence of str or of int, optional
             A name for each sample, under which its label may come later: see `update_labels`.
         """
-        self.step(proba, y, ids=ids)
+        self._round(proba, y, ids)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
         """Predict a batch, then take it in, as `update` does; return what was used."""
+        return self._round(proba, y, ids)
+
+    def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key] | None) -> Step:
         raw = self.check_rows(proba)
         labels = None if y is None else check_labels(y, *raw.shape, missing=True)
         names = [] if ids is None else self._late.check_new(ids, len(raw), self.tracker_)
