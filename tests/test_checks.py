@@ -166,9 +166,8 @@ class EmptyIsAnError(RegressAndReweight):
 
 
 class NeverStarts(RegressAndReweight):
-    def _start(self):
-        if not hasattr(self, "rounds_"):
-            super()._start()
+    def reset(self):
+        pass
 
 
 class EstimatesMore(BBSE):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from baserate.simplex import log_ratio, normalise, project, reweight
+from baserate.simplex import far_apart, log_ratio, normalise, project, reweight
 
 vectors = st.lists(st.floats(-10, 10), min_size=2, max_size=12).map(np.array)
 
@@ -135,3 +135,13 @@ def test_what_is_normal_is_not_touched():
     got = normalise(v)
     np.testing.assert_array_equal(got[0], v[0])
     np.testing.assert_allclose(got[1], [0.25, 0.75])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8))
+def test_far_apart_is_by_total_variation(seed, k):
+    first, second = np.random.default_rng(seed).dirichlet(np.ones(k), size=2)
+    distance = np.maximum(first - second, 0.0).sum()
+    assert far_apart(first, second, distance - 1e-9)
+    assert not far_apart(first, second, distance + 1e-9)
+    assert not far_apart(first, first, 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.compiled import compiled
-from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key
+from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component, check_array
 from baserate.threads import in_threads
@@ -113,6 +113,7 @@ class Bank(Component, saved_as="bank"):
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")
         self.adapter = copy.deepcopy(adapter)
+        self._threaded = isinstance(adapter.tracker_, ThreadedTracker) and adapter.tracker_.in_threads
         self.rounds_ = 0
         self._row: dict[Key, int] = {}
         self._state = self._newborns(1)
@@ -247,7 +248,7 @@ class Bank(Component, saved_as="bank"):
 
     def _for_keys(self, work: Callable[[int, int], None], n: int) -> None:
         """Do some work for keys, in threads if the tracker is made for it."""
-        if getattr(self._tracker, "in_threads", False):
+        if self._threaded:
             in_threads(work, n)
         else:
             work(0, n)

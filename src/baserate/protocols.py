@@ -95,6 +95,40 @@ class Tracker(Protocol):
     def reset(self) -> None: ...
 
 
+class Experts(NamedTuple):
+    """The class mixes that a mixture of experts weighs against each other, and the samples behind each.
+
+    First come the experts that forget, by growing memory (each remembers twice as long as the one before, the last one
+    everything), then the one that always predicts the birth value, then those that recall an earlier class mix.
+
+    Attributes
+    ----------
+    weights : (m,) array
+        Weight of each expert; they sum to one.
+    mixes : (m, k) array
+        The class mix that each expert predicts.
+    sizes : (m,) array
+        Number of samples that each expert has counted, plus one for its prior.
+    n_forgetting : int
+        Number of experts that forget, which is also the index of the birth value's expert.
+    margin : (k,) array
+        Largest difference of a class's share from the birth value that is put down to the holdout's error.
+    """
+
+    weights: FloatArray
+    mixes: FloatArray
+    sizes: FloatArray
+    n_forgetting: int
+    margin: FloatArray
+
+
+@runtime_checkable
+class ExpertTracker(Tracker, Protocol):
+    """A tracker that is a mixture of experts and shows them."""
+
+    def weighted_experts(self) -> Experts: ...
+
+
 @runtime_checkable
 class BindableTracker(Tracker, Protocol):
     """A tracker that can be told what its adapter knows."""
@@ -103,10 +137,10 @@ class BindableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
-class ExcusingTracker(Tracker, Protocol):
-    """A tracker that takes a mix for the source's if it differs by no more than the holdout may be wrong."""
+class TolerantTracker(Tracker, Protocol):
+    """A tracker that keeps predicting the source's class mix while the holdout's error explains the difference."""
 
-    def excuse(self, slack: FloatArray) -> None: ...
+    def tolerate(self, margin: FloatArray) -> None: ...
 
 
 @runtime_checkable
@@ -141,10 +175,7 @@ class IdlingTracker(Tracker, Protocol):
 
 @runtime_checkable
 class BankableTracker(Tracker, Protocol):
-    """A tracker whose state has a bounded size, as arrays with a leading axis of keys.
-
-    One that has ``in_threads = True`` is called for different keys at the same time.
-    """
+    """A tracker whose state has a bounded size, as arrays with a leading axis of keys."""
 
     @property
     def birth_(self) -> FloatArray: ...
@@ -154,11 +185,68 @@ class BankableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class ThreadedTracker(BankableTracker, Protocol):
+    """A bankable tracker that says whether different keys may be predicted and updated in several threads at once.
+
+    A tracker that does not say so is used in one thread.
+    """
+
+    in_threads: bool
+
+
+@runtime_checkable
+class EvidenceTracker(Tracker, Protocol):
+    """A tracker that says whether `update` uses its argument `z` beside the evidence.
+
+    Where ``reads_sightings`` is False, an adapter does not compute an estimate of the class mix for it. A tracker that
+    does not say so is given one.
+    """
+
+    reads_sightings: bool
+
+
+@runtime_checkable
 class MarginalEstimator(Protocol):
-    """Turns one unlabelled batch into a noisy sighting of the class mix."""
+    """Estimates the class mix of one unlabelled batch."""
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
     def estimate(self, proba: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
+class BindableEstimator(MarginalEstimator, Protocol):
+    """An estimator that is told the source prior before it is fitted."""
+
+    def bind(self, *, source_prior: FloatArray) -> None: ...
+
+
+@runtime_checkable
+class BatchedEstimator(MarginalEstimator, Protocol):
+    """An estimator that estimates the class mixes of many batches in one call.
+
+    Batch j is the rows ``starts[j]:starts[j + 1]`` of `proba`; none is empty.
+    """
+
+    def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray: ...
+
+
+@runtime_checkable
+class LabelOptionalEstimator(MarginalEstimator, Protocol):
+    """An estimator that says whether it must be fitted on labels.
+
+    Where ``needs_labels`` is False, an unlabelled holdout, or none, is enough. An estimator that does not say so needs
+    labels.
+    """
+
+    needs_labels: bool
+
+
+@runtime_checkable
+class ConfusionEstimator(MarginalEstimator, Protocol):
+    """An estimator that inverts a confusion matrix and, once fitted, knows its smallest singular value."""
+
+    @property
+    def sigma_min_(self) -> float: ...
 
 
 @runtime_checkable

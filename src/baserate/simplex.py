@@ -35,6 +35,22 @@ def log_ratio(prior: FloatArray, source_prior: FloatArray) -> FloatArray:
 
 
 @compiled
+def far_apart(first: FloatArray, second: FloatArray, limit: float) -> bool:
+    """Return whether the total variation distance of two class mixes is more than a limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> far_apart(np.array([0.5, 0.5]), np.array([0.2, 0.8]), 0.25)
+    True
+    """
+    total = 0.0
+    for c in range(len(first)):
+        total += abs(first[c] - second[c])
+    return total > 2.0 * limit
+
+
+@compiled
 def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Euclidean projection of each row onto ``{p : sum(p) = 1, lower <= p <= upper}``.
 

@@ -200,7 +200,7 @@ def test_a_whole_layer_in_the_place_of_weights_is_explained():
         (ATLAS, {"_log_weights": np.zeros(2)}),
         (ATLAS, {"_heads": np.zeros((9, K, D)), "_log_weights": np.zeros(9)}),
         (ATLAS, {"_log_weights": np.full(6, np.nan)}),
-        (RetrainLastLayer, {"_watch": 5}),
+        (RetrainLastLayer, {"_mix": 5}),
         (RetrainLastLayer, {"_trained": np.zeros((K, 2))}),
         (RetrainLastLayer, {"_curvatures": np.zeros(2)}),
     ],

@@ -135,14 +135,14 @@ def test_tests_mirror_the_source(source):
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_every_public_class_has_a_file_of_tests(source):
-    """Named after the module that defines it, in the folder of the sub-package that exports it."""
+    """Named after the module that defines it, in the folder that mirrors the module's."""
     tests = source.parents[1] / "tests"
     for init in source.glob("*/__init__.py"):
         package = importlib.import_module(f"{source.name}.{init.parent.name}")
         for name in getattr(package, "__all__", ()):
             value = getattr(package, name)
-            if not isinstance(value, type) or value.__module__.rpartition(".")[0] != package.__name__:
+            if not isinstance(value, type) or not value.__module__.startswith(f"{package.__name__}."):
                 continue  # no class, or one that is defined elsewhere
-            module = value.__module__.rpartition(".")[2].lstrip("_")
-            test = tests / init.parent.name / f"test_{module}.py"
+            *folders, module = value.__module__.split(".")[1:]
+            test = tests.joinpath(*folders, f"test_{module.lstrip('_')}.py")
             assert test.exists(), f"{name} has no {test.relative_to(ROOT)}"

@@ -158,7 +158,7 @@ def test_a_birth_value_that_does_not_fit_is_refused():
 
 def test_an_adapter_with_parts_that_do_not_fit_is_refused():
     two, three = (RegressAndReweight(FollowTheHistory(k)).fit(0.7 * np.eye(k) + 0.3 / k, np.arange(k)) for k in (2, 3))
-    for name in ("source_prior_", "_prior", "_offsets", "_bounds", "tracker_"):
+    for name in ("source_prior_", "_correction", "tracker_"):
         mixed = copy.deepcopy(three)
         setattr(mixed, name, getattr(two, name))
         with pytest.raises(ValueError, match="holds"):

@@ -8,7 +8,7 @@ import pytest
 
 from baserate import Bank, save
 from baserate.adapters import RegressAndReweight
-from baserate.adapters._waiting import Waiting
+from baserate.adapters.regress_and_reweight.late_labels import LateLabels
 from baserate.state import Component, dumps, loads
 from baserate.trackers import FLHFTL, FollowTheHistory
 
@@ -26,10 +26,10 @@ def test_nothing_but_classes_of_public_modules_is_touched(name, capsys):
 
 
 def test_a_file_loads_before_anything_else_was_imported(tmp_path):
-    save(Waiting(5), tmp_path / "file")
+    save(LateLabels(5), tmp_path / "file")
     script = "import sys, baserate; print(type(baserate.load(sys.argv[1])).__name__)"
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "file"], capture_output=True, text=True, check=True)
-    assert done.stdout == "Waiting\n"
+    assert done.stdout == "LateLabels\n"
 
 
 def test_a_file_names_classes_and_no_place_in_the_code(file):

@@ -9,11 +9,12 @@ from baserate.protocols import Evidence
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
 from baserate.trust import PriorBand, bands
-from baserate.trust._experts import BIRTH, MEMORIES, Experts, experts_of
 from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 
 from .simulated import EVEN, MIX, holdout, labels, outputs
+
+BIRTH = MEMORIES = LikelihoodMixture(3).weighted_experts().n_forgetting
 
 
 def _follow(rng, n_rounds, n=10, q=MIX, sharpness=1.0, tracker=None):
@@ -57,11 +58,13 @@ def test_without_the_holdouts_part_a_small_holdout_would_not_be_covered(monkeypa
 def test_without_the_streams_part_a_short_stream_would_not_be_covered(monkeypatch):
     """Its part is the spread of each expert, and that between them."""
 
-    def endless(tracker):
-        weights, mixes, sizes, slack = experts_of(tracker)
-        return Experts(np.eye(len(weights))[weights[:MEMORIES].argmax()] + 1e-12, mixes, sizes * 1e6, slack)
+    class Endless(LikelihoodMixture):
+        def weighted_experts(self):
+            found = super().weighted_experts()
+            weights = np.eye(len(found.weights))[found.weights[:MEMORIES].argmax()] + 1e-12
+            return found._replace(weights=weights, sizes=found.sizes * 1e6)
 
-    monkeypatch.setattr(bands, "experts_of", endless)
+    monkeypatch.setitem(globals(), "LikelihoodMixture", Endless)
     assert _coverage(6000, 100, 10) < 0.5
 
 
@@ -143,6 +146,8 @@ def test_beside_another_tracker_it_follows_the_mix_itself():
     own = PriorBand().fit(*holdout(rng, 300))
     beside = loads(dumps(own))
     mixture, other = LikelihoodMixture(3, prior=own.source_prior_), FLHFTL(3)
+    assert beside.needs_rounds(other)
+    assert not own.needs_rounds(mixture)
     before = dumps(own)
     for _ in range(40):
         proba = outputs(rng, labels(rng, 10, MIX))
@@ -212,7 +217,7 @@ def test_an_experts_lag_behind_a_steady_drift_is_made_up_for():
     memories = 2.0 ** np.arange(22)
     now, pace = np.array([0.5, 0.3, 0.2]), np.array([1e-8, -2e-8, 1e-8])
     mixes = np.vstack([now - memories[:, np.newaxis] * pace, EVEN, MIX, MIX])
-    ahead = mixes + bands._lead(mixes)
+    ahead = mixes + bands._lead(mixes, MEMORIES)
     np.testing.assert_allclose(ahead[:21], np.tile(now, (21, 1)), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(ahead[22:], mixes[22:])
 
@@ -239,7 +244,7 @@ def test_the_variance_of_each_expert_is_its_streams_and_the_holdouts():
     q = rows.mix
     in_class = np.array([class_weights[:, c] @ (rows.rows - np.eye(3)[c]) ** 2 for c in range(3)])
     holdout_part = (q**2 / sizes) @ in_class
-    experts = experts_of(tracker)
+    experts = tracker.weighted_experts()
     # The variance of a guess is that of the label, and that of the guess given the label.
     everything = MEMORIES - 1
     expected = (means[everything] * (1 - means[everything]) + q @ in_class) / experts.sizes[everything] + holdout_part
@@ -251,15 +256,15 @@ def test_the_variance_of_each_expert_is_its_streams_and_the_holdouts():
     np.testing.assert_allclose(variances[4], expected, rtol=1e-6)
 
 
-def test_the_birth_value_has_the_slack_and_what_speaks_against_it():
+def test_the_birth_value_has_the_margin_and_what_speaks_against_it():
     rng = np.random.default_rng(12)
     band, tracker = PriorBand().fit(*holdout(rng, 3000)), _follow(rng, 40, q=EVEN)
     _, means, tight, _ = band._beliefs(tracker)
-    weights, _, sizes, _ = experts_of(tracker)
-    tracker.excuse(np.array([0.2, 0.1, 0.0]))
-    slack = band._beliefs(tracker)[2]
-    np.testing.assert_array_equal(slack[np.arange(len(slack)) != BIRTH], tight[np.arange(len(slack)) != BIRTH])
-    np.testing.assert_allclose((slack - tight)[BIRTH], [0.1**2, 0.05**2, 0.0], atol=3e-4)  # in the holdout's place
+    weights, _, sizes, *_ = tracker.weighted_experts()
+    tracker.tolerate(np.array([0.2, 0.1, 0.0]))
+    tolerant = band._beliefs(tracker)[2]
+    np.testing.assert_array_equal(tolerant[np.arange(len(tolerant)) != BIRTH], tight[np.arange(len(tolerant)) != BIRTH])
+    np.testing.assert_allclose((tolerant - tight)[BIRTH], [0.1**2, 0.05**2, 0.0], atol=3e-4)  # in the holdout's place
     np.testing.assert_allclose(means[BIRTH], EVEN)
     found = weights[:MEMORIES] @ means[:MEMORIES] / weights[:MEMORIES].sum()
     size = weights[:MEMORIES] @ sizes[:MEMORIES] / weights[:MEMORIES].sum()
@@ -267,21 +272,21 @@ def test_the_birth_value_has_the_slack_and_what_speaks_against_it():
     assert (tight[BIRTH] < 3 * EVEN * (1 - EVEN) / size + (found - EVEN) ** 2).all()
 
 
-def test_a_mix_within_the_slack_is_covered_and_one_that_comes_back_is_recalled():
+def test_a_mix_within_the_margin_is_covered_and_one_that_comes_back_is_recalled():
     """The tracker stays at the source's mix where the stream is of another that the holdout might explain."""
     nearly, held = EVEN + np.array([0.05, 0.0, -0.05]), []
     for seed in range(20):
         rng = np.random.default_rng([13, seed])
         band, tracker = PriorBand().fit(*holdout(rng, 300)), LikelihoodMixture(3)
-        tracker.excuse(np.full(3, 0.08))
+        tracker.tolerate(np.full(3, 0.08))
         _follow(rng, 60, q=nearly, tracker=tracker)
         low, high = band.interval(tracker.predict(), tracker).T
         held.append((low <= nearly) & (nearly <= high))
-        assert experts_of(tracker).weights[BIRTH] > 0.5
+        assert tracker.weighted_experts().weights[BIRTH] > 0.5
     assert np.mean(held) >= 0.87
     for q in (MIX, EVEN, MIX):
         _follow(rng, 60, q=q, tracker=tracker)
-    experts = experts_of(tracker)
+    experts = tracker.weighted_experts()
     assert len(experts.weights) > BIRTH + 1
     assert experts.weights.min() > 0.0
     np.testing.assert_allclose(experts.weights.sum(), 1.0)

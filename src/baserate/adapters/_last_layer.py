@@ -1,4 +1,4 @@
-"""What adapters share that move a model's last linear layer: features in, probabilities out.
+"""LastLayerAdapter: the shared part of adapters that move a model's last linear layer.
 
 Their loss of a round is the estimated risk of a head under the round's class mix q (Bai et al. 2022): sum_c q[c] *
 (mean log loss of the head on the holdout's samples of class c). It is unbiased where q is, and it and its gradient
@@ -19,15 +19,21 @@ from baserate.validation import check_all_classes_present, check_features, check
 class LastLayerAdapter(Component):
     """An adapter whose samples are features, and whose predictions are those of a linear head that moves.
 
-    A subclass says which head predicts (`_head`), what it does with a round (`_observe`) and how it begins (`_start`).
-    `rounds_` counts the rounds taken in. A head is a (k, d) array; an intercept is the weight of a feature that is
-    always one.
+    A subclass checks its parameters (`_check_parameters`), learns from the holdout (`_learn`), and says how a stream
+    begins (`_restart`), which head predicts (`_head`), which class prior it tracks (`_current_prior`) and what a round
+    does (`_observe`). A head is a (k, d) array; an intercept is the weight of a feature that is always one.
+
+    Attributes
+    ----------
+    rounds_ : int
+        Rounds taken in.
     """
 
     input_kind = "features"
 
     coef: ArrayLike
     intercept: ArrayLike | None
+    rounds_: int
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from the holdout.
@@ -49,7 +55,7 @@ class LastLayerAdapter(Component):
         self.source_head_, self._n_features = head, d
         self._features, self._labels, self._sizes = features, labels, np.bincount(labels)
         self.__dict__.update(learned)
-        self._start()
+        self._restart()
         return self
 
     def _check_parameters(self, head: FloatArray) -> None:
@@ -60,14 +66,14 @@ class LastLayerAdapter(Component):
         """What else a subclass learns from the holdout, as attributes to set; may refuse."""
         raise NotImplementedError
 
-    def _start(self) -> None:
+    def _restart(self) -> None:
         """Begin a new stream."""
-        self.rounds_ = 0
+        raise NotImplementedError
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
         check_fitted(self, "source_head_")
-        self._start()
+        self._restart()
 
     @property
     def prior_(self) -> FloatArray:
@@ -127,7 +133,8 @@ class LastLayerAdapter(Component):
         return risk_and_gradient(heads, q, self._features, self._labels, self._sizes)
 
     def _current_prior(self) -> FloatArray:
-        return np.full(len(self.source_head_), np.nan)
+        """The class prior as tracked now; NaN for a method that tracks none."""
+        raise NotImplementedError
 
     def _head(self) -> FloatArray:
         raise NotImplementedError

@@ -1,13 +1,23 @@
-"""How every adapter looks at a batch: an estimator fitted on the holdout, and labels where there are any."""
+"""Estimates of a batch's class mix: by an estimator fitted on the holdout, and by labels where there are any."""
 
+import functools
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from baserate.marginals import BBSE
 from baserate.parameters import clone
-from baserate.protocols import UNLABELLED, FloatArray, IntArray, MarginalEstimator
+from baserate.protocols import (
+    UNLABELLED,
+    BatchedEstimator,
+    BindableEstimator,
+    ConfusionEstimator,
+    FloatArray,
+    IntArray,
+    LabelOptionalEstimator,
+    MarginalEstimator,
+)
 from baserate.validation import check_has_methods
 
 
@@ -23,10 +33,20 @@ def fit_marginals(
     marginals: Any, source_prior: FloatArray, proba: FloatArray | None, labels: IntArray | None
 ) -> MarginalEstimator:
     """Tell an estimator the source prior, if it wants to know, and fit it on the holdout, if there is one."""
-    if hasattr(marginals, "bind"):
+    if isinstance(marginals, BindableEstimator):
         marginals.bind(source_prior=source_prior)
     fitted: MarginalEstimator = marginals if proba is None else marginals.fit(proba, labels)
     return fitted
+
+
+def needs_labels(marginals: MarginalEstimator) -> bool:
+    """Whether an estimator must be fitted on labels."""
+    return not isinstance(marginals, LabelOptionalEstimator) or marginals.needs_labels
+
+
+def sigma_min(marginals: MarginalEstimator | None) -> float | None:
+    """The smallest singular value of a fitted estimator's confusion matrix; None if it has none."""
+    return marginals.sigma_min_ if isinstance(marginals, ConfusionEstimator) else None
 
 
 def sightings(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
@@ -55,8 +75,12 @@ def sighting(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray |
     return one
 
 
+@functools.cache  # of classes, because looking for methods takes longer than a small batch
+def _is_batched(kind: type[MarginalEstimator]) -> bool:
+    return issubclass(kind, BatchedEstimator)
+
+
 def _estimate(marginals: MarginalEstimator, proba: FloatArray, starts: IntArray) -> FloatArray:
-    if hasattr(marginals, "estimate_groups"):
-        groups: FloatArray = marginals.estimate_groups(proba, starts)
-        return groups
+    if _is_batched(type(marginals)):
+        return cast(BatchedEstimator, marginals).estimate_groups(proba, starts)
     return np.array([marginals.estimate(proba[a:b]) for a, b in itertools.pairwise(starts)])

@@ -5,16 +5,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from baserate.adapters._ball import ball_radius, check_ball, gradient_bound, into_ball
 from baserate.adapters._horizon import horizon_at
-from baserate.adapters._sightings import sighting
-from baserate.adapters.uogd import UOGD
+from baserate.adapters._last_layer import LastLayerAdapter
+from baserate.adapters._sightings import fit_marginals, new_marginals, sighting, sigma_min
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
 from baserate.state import check_array
 from baserate.validation import check_fitted, check_real
 
 
-class ATLAS(UOGD, saved_as="atlas"):
+class ATLAS(LastLayerAdapter, saved_as="atlas"):
     """Moves copies of a model's last layer at step sizes that double, and plays their weighted mean.
 
     The best step size depends on how much the mix will drift, which nobody knows. The copies are weighted by
@@ -59,6 +60,9 @@ class ATLAS(UOGD, saved_as="atlas"):
     Bai et al., "Adapting to Online Label Shift with Provable Guarantees", NeurIPS 2022.
     """
 
+    marginals_: MarginalEstimator
+    _radius: float
+    _gradient_bound: float
     _sigma: float
 
     def __init__(
@@ -81,7 +85,7 @@ class ATLAS(UOGD, saved_as="atlas"):
         self.horizon = horizon
 
     def _check_parameters(self, head: FloatArray) -> None:
-        self._check_ball(head)
+        check_ball(head, self.radius, self.horizon)
         if self.meta_rate is not None:
             check_real(self.meta_rate, "meta_rate", 0.0, 1e9)
         if self.step_sizes is not None:
@@ -92,18 +96,29 @@ class ATLAS(UOGD, saved_as="atlas"):
                 raise ValueError(f"step_sizes is {self.step_sizes!r}; give positive, finite numbers.")
 
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
-        learned = super()._learn(head, features, labels, proba)
-        sigma = getattr(learned["marginals_"], "sigma_min_", None)
-        return {**learned, "_sigma": 1.0 if sigma is None else float(sigma)}
+        shares = np.bincount(labels) / len(labels)
+        marginals = fit_marginals(new_marginals(self.marginals), shares, proba, labels)
+        sigma = sigma_min(marginals)
+        return {
+            "marginals_": marginals,
+            "_radius": ball_radius(head, self.radius),
+            "_gradient_bound": gradient_bound(features, labels),
+            "_sigma": 1.0 if sigma is None else float(sigma),
+        }
 
-    def _start(self) -> None:
-        super()._start()
+    def _restart(self) -> None:
+        self.rounds_ = 0
+        self._heads = np.repeat(self.source_head_[np.newaxis], len(self._step_sizes()), axis=0)
         self._log_weights = np.full(len(self._heads), -np.log(len(self._heads)))
+
+    def _current_prior(self) -> FloatArray:
+        return np.full(len(self.source_head_), np.nan)
 
     def _horizon(self) -> int:
         return horizon_at(self.rounds_, self.horizon)
 
     def _step_sizes(self) -> FloatArray:
+        """The step size of each copy in the round to come."""
         if self.step_sizes is not None:
             return np.asarray(self.step_sizes, dtype=np.float64)
         horizon, k = self._horizon(), len(self.source_head_)
@@ -122,12 +137,16 @@ class ATLAS(UOGD, saved_as="atlas"):
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         self._welcome(len(self._step_sizes()) - len(self._heads))
-        risks = self._move(sighting(self.marginals_, proba, labels))
+        risks, gradients = self._risk_and_gradient(self._heads, sighting(self.marginals_, proba, labels))
+        self._heads = self._projected(self._heads - self._step_sizes()[:, np.newaxis, np.newaxis] * gradients)
         rate = self.meta_rate
         if rate is None:
             rate = 2.0 * np.sqrt(np.log(len(self._heads)) / self._horizon())
         self._log_weights = self._log_weights - rate * risks
         self._log_weights -= self._log_weights.max()
+
+    def _projected(self, heads: FloatArray) -> FloatArray:
+        return into_ball(heads, self._radius)
 
     def _welcome(self, newcomers: int) -> None:
         """Copies with smaller step sizes join when the stream outlives the guess of its length."""
@@ -141,6 +160,10 @@ class ATLAS(UOGD, saved_as="atlas"):
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if hasattr(self, "source_head_"):
+            check_array(self._heads, "_heads", np.empty((len(self._heads), *self.source_head_.shape)))
+            # A copy may be about to join.
+            if not 0 < len(self._heads) <= len(self._step_sizes()) or not np.isfinite(self._heads).all():
+                raise ValueError("the state does not fit together: _heads are not the layers of this method.")
             check_array(self._log_weights, "_log_weights", np.empty(len(self._heads)))
             if np.isnan(self._log_weights).any():
                 raise ValueError("the state does not fit together: _log_weights holds NaN.")

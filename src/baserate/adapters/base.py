@@ -1,10 +1,11 @@
-"""Do nothing: the model as it is."""
+"""Base: do nothing, the model as it is."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
 from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._source import learn_source
 from baserate.protocols import Calibrator, FloatArray, IntArray
 
 
@@ -31,11 +32,15 @@ class Base(ReweightingAdapter, saved_as="base"):
         self.calibrator = calibrator
         self.source_prior = source_prior
 
-    def _current_prior(self) -> FloatArray:
-        return self.source_prior_
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
+        self._begin(learn_source(proba, y, self.source_prior, self.calibrator))
+        return self
 
-    def _predict(self, proba: FloatArray) -> FloatArray:
-        return proba.copy()
+    def _restart(self) -> None:
+        self.rounds_ = 0
+
+    def _current_prior(self) -> None:
+        return None
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         pass

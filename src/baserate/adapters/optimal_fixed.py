@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from baserate.adapters._reweighting import ReweightingAdapter, calibrated
+from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._source import calibrate, learn_source
 from baserate.protocols import Batch, Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.state import check_array
@@ -74,20 +75,23 @@ class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
         y = np.concatenate([batch.y for batch in batches])
         return cls(proba, y, np.array([batch.q for batch in batches]), **params)
 
-    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
-        holdout = self._read_holdout(proba, y)
-        k = len(holdout.source_prior)
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
+        source = learn_source(proba, y, self.source_prior, self.calibrator)
+        k = len(source.prior)
         stream = check_proba(self.stream_proba, k, "stream_proba")
         labels = check_labels(self.stream_y, len(stream), k, "stream_y")
         if len(stream) == 0:
             raise ValueError("stream_proba is empty; give the samples of a stream.")
-        starts = [holdout.source_prior, np.bincount(labels, minlength=k) / len(labels)]
+        starts = [source.prior, np.bincount(labels, minlength=k) / len(labels)]
         if self.path is not None:
             starts.append(normalise(normalise(check_path(self.path, k, "path")).mean(axis=0)))
-        honest = calibrated(holdout.calibrator, holdout.offsets, stream)
-        prior = best_prior(honest, labels, holdout.source_prior, starts)
-        self._keep(holdout)
-        self._prior = prior
+        calibrated = calibrate(stream, source.calibrator, source.offsets)
+        self._prior = best_prior(calibrated, labels, source.prior, starts)
+        self._begin(source)
+        return self
+
+    def _restart(self) -> None:
+        self.rounds_ = 0
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)

@@ -1,4 +1,4 @@
-"""Told the truth: the best that re-weighting can do."""
+"""Oracle: re-weighting that is told the class mixes, the best that it can do."""
 
 from typing import Any, Literal, Self
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._source import learn_source
 from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.state import check_array
@@ -45,10 +46,14 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
         self.calibrator = calibrator
         self.source_prior = source_prior
 
-    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
-        holdout = self._read_holdout(proba, y)
-        self._path = normalise(check_path(self.priors, len(holdout.source_prior), "priors"))
-        self._keep(holdout)
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
+        source = learn_source(proba, y, self.source_prior, self.calibrator)
+        self._path = normalise(check_path(self.priors, len(source.prior), "priors"))
+        self._begin(source)
+        return self
+
+    def _restart(self) -> None:
+        self.rounds_ = 0
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)

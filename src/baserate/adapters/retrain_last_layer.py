@@ -64,7 +64,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023.
     """
 
-    _watch: RegressAndReweight
+    _mix: RegressAndReweight
     _curvatures: FloatArray
 
     def __init__(
@@ -97,9 +97,9 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
         # The mix is followed just as when re-weighting; only what is done with it differs.
         # By default not one that weighs likelihoods: nothing has made these probabilities honest.
         tracker = FLHFTL(proba.shape[1]) if self.tracker is None else self.tracker
-        watch = RegressAndReweight(tracker, self.marginals, calibrator=None, gate=False, alpha=None).fit(proba, labels)
+        mix = RegressAndReweight(tracker, self.marginals, calibrator=None, gate=False, alpha=None).fit(proba, labels)
         return {
-            "_watch": watch,
+            "_mix": mix,
             "_curvatures": np.array([_curvature(features[labels == c]) for c in range(len(head))]),
         }
 
@@ -107,30 +107,30 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     def tracker_(self) -> Tracker:
         """The tracker that follows the class mix."""
         check_fitted(self, "source_head_")
-        tracker: Tracker = self._watch.tracker_
+        tracker: Tracker = self._mix.tracker_
         return tracker
 
     @property
     def marginals_(self) -> MarginalEstimator:
         """The estimator that turns a batch into a sighting."""
         check_fitted(self, "source_head_")
-        marginals: MarginalEstimator = self._watch.marginals_
+        marginals: MarginalEstimator = self._mix.marginals_
         return marginals
 
-    def _start(self) -> None:
-        super()._start()
-        self._watch.reset()
+    def _restart(self) -> None:
+        self.rounds_ = 0
+        self._mix.reset()
         self._trained = self.source_head_
 
     def _current_prior(self) -> FloatArray:
-        return self._watch.prior_
+        return self._mix.prior_
 
     def _head(self) -> FloatArray:
         return self._trained
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
-        self._watch.update(proba, labels)
-        self._trained = self._train(self._watch.prior_)
+        self._mix.update(proba, labels)
+        self._trained = self._train(self._mix.prior_)
 
     def _train(self, q: FloatArray) -> FloatArray:
         bound = float(q @ self._curvatures) or 1.0  # without features no step matters
@@ -151,8 +151,8 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
         if hasattr(self, "source_head_"):
             check_array(self._trained, "_trained", self.source_head_)
             check_array(self._curvatures, "_curvatures", np.empty(len(self.source_head_)))
-            if not isinstance(self._watch, RegressAndReweight) or len(self._watch.prior_) != len(self.source_head_):
-                raise ValueError("the state does not fit together: _watch does not follow the classes of the layer.")
+            if not isinstance(self._mix, RegressAndReweight) or len(self._mix.prior_) != len(self.source_head_):
+                raise ValueError("the state does not fit together: _mix does not follow the classes of the layer.")
         return self
 
     @classmethod

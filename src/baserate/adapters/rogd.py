@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.adapters._horizon import horizon_at
 from baserate.adapters._reweighting import ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
+from baserate.adapters._source import learn_source
 from baserate.marginals import BBSE
 from baserate.protocols import Calibrator, FloatArray, IntArray, MarginalEstimator
 from baserate.simplex import project
@@ -86,7 +87,7 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
         self.source_prior = source_prior
         self.rng = rng
 
-    def _fit(self, proba: ArrayLike | None, y: ArrayLike | None) -> None:
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
         for name in ("step_size", "lipschitz"):
             if getattr(self, name) is not None:
                 check_real(getattr(self, name), name, 0.0, np.inf, closed=False)
@@ -96,15 +97,15 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
         if proba is None or y is None:
             missing = "proba" if proba is None else "y"
             raise ValueError(f"{missing} is missing: ROGD needs a labelled holdout for its gradients.")
-        holdout = self._read_holdout(proba, y)
-        assert holdout.proba is not None
-        assert holdout.labels is not None
-        k = len(holdout.source_prior)
-        check_all_classes_present(holdout.labels, k)
-        fit_marginals(marginals, holdout.source_prior, holdout.proba, holdout.labels)
-        order = np.argsort(holdout.labels, kind="stable")
-        ratios = holdout.proba[order] / holdout.source_prior
-        sizes = np.bincount(holdout.labels, minlength=k)
+        source = learn_source(proba, y, self.source_prior, self.calibrator)
+        assert source.calibrated is not None
+        assert source.labels is not None
+        k = len(source.prior)
+        check_all_classes_present(source.labels, k)
+        fit_marginals(marginals, source.prior, source.calibrated, source.labels)
+        order = np.argsort(source.labels, kind="stable")
+        ratios = source.calibrated[order] / source.prior
+        sizes = np.bincount(source.labels, minlength=k)
         lipschitz = self.lipschitz
         if lipschitz is None:
             priors = check_rng(self.rng).dirichlet(np.ones(k), _RANDOM_PRIORS)
@@ -112,11 +113,12 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
             tried = [class_slopes(p, ratios, sizes) for p in (np.full(k, 1.0 / k), *inside)]
             # The gradient is linear in q, so that the longest is at one of the classes.
             lipschitz = max(float(np.linalg.norm(slopes, axis=1).max()) for slopes in tried)
-        self._keep(holdout)
         self.marginals_, self._ratios, self._sizes, self.lipschitz_ = marginals, ratios, sizes, float(lipschitz)
+        self._begin(source)
+        return self
 
-    def _start(self) -> None:
-        super()._start()
+    def _restart(self) -> None:
+        self.rounds_ = 0
         self._prior = self.source_prior_.copy()
 
     def _current_prior(self) -> FloatArray:

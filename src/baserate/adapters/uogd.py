@@ -5,13 +5,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from baserate.adapters._ball import ball_radius, check_ball, gradient_bound, into_ball
 from baserate.adapters._horizon import horizon_at
 from baserate.adapters._last_layer import LastLayerAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
 from baserate.state import check_array
-from baserate.validation import check_integer, check_real
+from baserate.validation import check_real
 
 
 class UOGD(LastLayerAdapter, saved_as="uogd"):
@@ -87,65 +88,47 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
     def _check_parameters(self, head: FloatArray) -> None:
         if self.step_size is not None:
             check_real(self.step_size, "step_size", 0.0, np.inf, closed=False)
-        self._check_ball(head)
-
-    def _check_ball(self, head: FloatArray) -> None:
-        if self.horizon is not None:
-            check_integer(self.horizon, "horizon", 1)
-        length = float(np.linalg.norm(head))
-        if length == 0:
-            raise ValueError("coef is all zero; give the weights of a trained layer.")
-        if self.radius is not None:
-            radius = check_real(self.radius, "radius", 0.0, np.inf, closed=False)
-            if radius < length * (1 - 1e-9):  # a length that was rounded on its way is fine
-                raise ValueError(f"radius is {radius:.6g}; give at least {length:.6g}, the length of the layer itself.")
+        check_ball(head, self.radius, self.horizon)
 
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
-        sizes = np.bincount(labels)
-        marginals = fit_marginals(new_marginals(self.marginals), sizes / len(labels), proba, labels)
-        lengths = np.bincount(labels, np.linalg.norm(features, axis=1)) / sizes
+        shares = np.bincount(labels) / len(labels)
         return {
-            "marginals_": marginals,
-            "_radius": float(np.linalg.norm(head)) if self.radius is None else float(self.radius),
-            # The gradient of the log loss in the logits is at most sqrt(2) long. Without features there is none.
-            "_gradient_bound": float(np.sqrt(2.0) * lengths.max()) or 1.0,
+            "marginals_": fit_marginals(new_marginals(self.marginals), shares, proba, labels),
+            "_radius": ball_radius(head, self.radius),
+            "_gradient_bound": gradient_bound(features, labels),
         }
 
-    def _start(self) -> None:
-        super()._start()
-        self._heads = np.repeat(self.source_head_[np.newaxis], len(self._step_sizes()), axis=0)
+    def _restart(self) -> None:
+        self.rounds_ = 0
+        self._heads = self.source_head_[np.newaxis].copy()
 
-    def _step_sizes(self) -> FloatArray:
-        """The step size of each head in the round to come."""
-        if self.step_size is not None:
-            return np.array([float(self.step_size)])
-        horizon = horizon_at(self.rounds_, self.horizon)
-        return np.array([2.0 * self._radius / (self._gradient_bound * np.sqrt(horizon))])
+    def _current_prior(self) -> FloatArray:
+        return np.full(len(self.source_head_), np.nan)
 
     def _head(self) -> FloatArray:
         head: FloatArray = self._heads[0]
         return head
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
-        self._move(sighting(self.marginals_, proba, labels))
-
-    def _move(self, q: FloatArray) -> FloatArray:
-        """Move every head by its own step; returns the risks they had before."""
-        risks, gradients = self._risk_and_gradient(self._heads, q)
+        _, gradients = self._risk_and_gradient(self._heads, sighting(self.marginals_, proba, labels))
         self._heads = self._projected(self._heads - self._step_sizes()[:, np.newaxis, np.newaxis] * gradients)
-        return risks
+
+    def _step_sizes(self) -> FloatArray:
+        """(1,) the step size of the round to come."""
+        if self.step_size is not None:
+            return np.array([float(self.step_size)])
+        horizon = horizon_at(self.rounds_, self.horizon)
+        return np.array([2.0 * self._radius / (self._gradient_bound * np.sqrt(horizon))])
 
     def _projected(self, heads: FloatArray) -> FloatArray:
-        lengths = np.sqrt((heads**2).sum(axis=(1, 2), keepdims=True))
-        return np.where(lengths > self._radius, heads * (self._radius / np.maximum(lengths, self._radius)), heads)
+        return into_ball(heads, self._radius)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if hasattr(self, "source_head_"):
-            check_array(self._heads, "_heads", np.empty((len(self._heads), *self.source_head_.shape)))
-            # One of ATLAS's copies may be about to join.
-            if not 0 < len(self._heads) <= len(self._step_sizes()) or not np.isfinite(self._heads).all():
-                raise ValueError("the state does not fit together: _heads are not the layers of this method.")
+            check_array(self._heads, "_heads", self.source_head_[np.newaxis])
+            if not np.isfinite(self._heads).all():
+                raise ValueError("the state does not fit together: _heads holds a number that is not finite.")
         return self
 
     @classmethod

@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.calibrators._base import SoftmaxMap, log_likelihoods
 from baserate.calibrators._softmax import normalise_rows
+from baserate.calibrators._softmax_map import SoftmaxMap, log_likelihoods
 from baserate.calibrators.bcts import BCTS
 from baserate.calibrators.temperature import TemperatureScaling
 from baserate.calibrators.vector import VectorScaling

@@ -1,7 +1,7 @@
 """Bias-corrected temperature scaling (Alexandari et al. 2020)."""
 
-from baserate.calibrators._base import SoftmaxMap
 from baserate.calibrators._fitting import Fit
+from baserate.calibrators._softmax_map import SoftmaxMap
 
 
 class BCTS(SoftmaxMap, saved_as="bcts"):

@@ -1,6 +1,6 @@
 """Temperature scaling: one parameter for confidence (Guo et al. 2017)."""
 
-from baserate.calibrators._base import SoftmaxMap
+from baserate.calibrators._softmax_map import SoftmaxMap
 
 
 class TemperatureScaling(SoftmaxMap, saved_as="temperature_scaling"):

@@ -1,7 +1,7 @@
 """Vector scaling: a scale and a bias per class (Guo et al. 2017)."""
 
-from baserate.calibrators._base import SoftmaxMap
 from baserate.calibrators._fitting import Fit
+from baserate.calibrators._softmax_map import SoftmaxMap
 
 
 class VectorScaling(SoftmaxMap, saved_as="vector_scaling"):

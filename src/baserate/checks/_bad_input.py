@@ -14,7 +14,7 @@ from baserate.state import dumps
 
 # Methods that array code calls with input that is checked already, and those of saving.
 TRUSTING = {
-    "bind", "excuse", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
+    "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
     "project", "sightings", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip
 

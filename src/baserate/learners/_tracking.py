@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.learners._base import BaseLearner
+from baserate.learners._learner import BaseLearner
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project

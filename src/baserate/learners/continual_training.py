@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from baserate.learners._base import BaseLearner
 from baserate.learners._estimators import check_estimator, class_probabilities
 from baserate.learners._examples import ClassMeans
+from baserate.learners._learner import BaseLearner
 from baserate.protocols import FloatArray
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
-from baserate.marginals._base import BatchEstimator
+from baserate.marginals._batch_estimator import BatchEstimator
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.validation import (

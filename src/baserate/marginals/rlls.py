@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
-from baserate.marginals._base import BatchEstimator, sums_by_class
+from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
 from baserate.validation import check_holdout, check_option, check_real
 

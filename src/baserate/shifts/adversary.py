@@ -3,7 +3,7 @@
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import BaseShift
+from baserate.shifts._shift import BaseShift
 from baserate.validation import check_real
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import MixtureShift
+from baserate.shifts._shift import MixtureShift
 from baserate.validation import check_real
 
 

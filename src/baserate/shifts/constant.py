@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import BaseShift, mix_or_uniform
+from baserate.shifts._shift import BaseShift, mix_or_uniform
 
 
 class Constant(BaseShift, saved_as="constant"):

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import MixtureShift
+from baserate.shifts._shift import MixtureShift
 
 
 class Monotone(MixtureShift, saved_as="monotone"):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.shifts._base import PeriodicShift
+from baserate.shifts._shift import PeriodicShift
 
 
 class Square(PeriodicShift, saved_as="square"):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._base import BankedTracker
+from baserate.trackers._tracker import BankedTracker
 from baserate.validation import check_option_or_real
 
 _LEVELS = 20  # the longest intervals are 2^19 rounds: averages of more would not be seen to be better

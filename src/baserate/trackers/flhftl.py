@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
 from baserate.state import check_array
-from baserate.trackers._base import BaseTracker
+from baserate.trackers._tracker import BaseTracker
 from baserate.validation import check_option, check_option_or_real, check_vector
 
 _BLOCK = 128  # experts at a time: their sums stay in the fastest cache between judging and playing

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._base import BankedTracker
+from baserate.trackers._tracker import BankedTracker
 
 
 class State(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._base import BankedTracker
+from baserate.trackers._tracker import BankedTracker
 from baserate.validation import check_integer, check_real
 
 

@@ -5,25 +5,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.protocols import Evidence, FloatArray
+from baserate.protocols import Evidence, ExpertTracker, FloatArray
 from baserate.trackers import LikelihoodMixture
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
-from baserate.trust._experts import BIRTH, MEMORIES, experts_of
 from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_labels, check_prior, check_proba, check_real
 
 _MOST = 2.0  # times the difference that guesses may have damped
-_SURE = 2.0  # standard deviations that a tracker's slack is
+_SURE = 2.0  # standard deviations that a tracker's margin is
 _LEAD = 0.5  # standard deviation of the way that an expert is moved ahead, as a part of it
 
 
 class PriorBand(KeptHoldout, saved_as="prior_band"):
     r"""A band for the class mix of the moment, as wide as both the stream and the holdout leave it open.
 
-    It is a band for the mix q itself, whatever tracker follows it. Where the tracker is a `LikelihoodMixture`, the
-    band reads its experts, and a round costs nothing; beside any other tracker it keeps a mixture of its own. O(n k^2)
-    time a question, for a holdout of n samples.
+    It is a band for the mix q itself, whatever tracker follows it. Where the tracker shows its experts, as
+    `LikelihoodMixture` does, the band is made from those and rounds need not be passed to `update`; beside any other
+    tracker it runs a `LikelihoodMixture` of its own. `interval` takes O(n k^2) time for a holdout of n samples.
 
     Attributes
     ----------
@@ -46,9 +45,9 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
        q[c] B[c, j] - q[j]``, is what the samples do not tell of their labels. N falls with an expert's memory, and an
        expert that forgets has half that variance if nothing moves: the other half is for its lead.
     4. The expert that stays at the birth value counts no samples; it is taken to count as many as those that forget do
-       on average. It has weight wherever the mix is within the tracker's slack of it, so that the holdout's part of
-       its standard deviation is half of that slack, if that is more. As it does not move at all, its squared difference
-       from the mean of those that forget is added.
+       on average. It has weight wherever the mix is within the tracker's margin of it, so that the holdout's part of
+       its standard deviation is half of that margin, if that is more. As it does not move at all, its squared
+       difference from the mean of those that forget is added.
     5. Each expert is a beta distribution with that mean and variance. The band's ends are quantiles of their mixture by
        the weights of the experts, so that what is open between experts, how long the mix has stood still, is part of
        it. An end that differs from 0 or 1 by less than one sample among those counted is 0 or 1.
@@ -99,6 +98,10 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         start = self.source_prior_ if birth is None else check_prior(birth, k, "birth")
         self._mixture = LikelihoodMixture(k, prior=start)
 
+    def needs_rounds(self, tracker: object) -> bool:
+        """Return whether `update` must be given every round, as it must unless the tracker shows its experts."""
+        return not isinstance(tracker, ExpertTracker)
+
     def update(self, proba: ArrayLike, tracker: object, labels: ArrayLike | None = None) -> None:
         """Take in a round, beside the tracker.
 
@@ -107,12 +110,12 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         proba : (n, k) array
             The calibrated model's probabilities.
         tracker : Tracker
-            What follows the mix. A `LikelihoodMixture` knows all that is needed, and nothing is done here.
+            The tracker of the class mix. Nothing is done for one that shows its experts: see `needs_rounds`.
         labels : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
         """
         check_fitted(self, "source_prior_")
-        if isinstance(tracker, LikelihoodMixture):
+        if not self.needs_rounds(tracker):
             return
         rows = check_proba(proba, len(self.source_prior_))
         known = None if labels is None else check_labels(labels, len(rows), rows.shape[1], "labels", missing=True)
@@ -140,9 +143,10 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         check_real(level, "level", 0.0, 1.0, closed=False)
         k = len(self.source_prior_)
         tracked = check_prior(prior, k)
-        mixture = tracker if isinstance(tracker, LikelihoodMixture) else self._mixture
-        if mixture.n_classes != k:
-            raise ValueError(f"tracker follows {mixture.n_classes} classes; the holdout has {k}.")
+        mixture = tracker if isinstance(tracker, ExpertTracker) else self._mixture
+        followed = len(mixture.predict())
+        if followed != k:
+            raise ValueError(f"tracker follows {followed} classes; the holdout has {k}.")
         weights, means, variances, size = self._beliefs(mixture)
         tail = 0.5 * (1.0 - level)
         low, high = beta_mixture_quantiles(weights, means, variances, np.array([tail, 1.0 - tail]))
@@ -150,11 +154,11 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         high = np.where((1.0 - high) * size < 1.0, 1.0, high)
         return np.column_stack([np.minimum(low, tracked), np.maximum(high, tracked)])
 
-    def _beliefs(self, mixture: LikelihoodMixture) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    def _beliefs(self, mixture: ExpertTracker) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Per expert its weight, and its mean and variance for each class; and the samples counted on average."""
-        weights, mixes, sizes, slack = experts_of(mixture)
-        forgetting = weights[:MEMORIES] / weights[:MEMORIES].sum()
-        sizes[BIRTH] = forgetting @ sizes[:MEMORIES]
+        weights, mixes, sizes, birth, margin = mixture.weighted_experts()  # those before the birth value's forget
+        forgetting = weights[:birth] / weights[:birth].sum()
+        sizes[birth] = forgetting @ sizes[:birth]
         centre = mixture.predict()
         class_weights, n_class = self._class_weights()
         estimates = label_estimates(self._proba, class_weights, self.source_prior_, centre)
@@ -163,13 +167,13 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         q /= q.sum()
         holdout = np.maximum((q**2 / n_class) @ squares - q**2 / n_class, 0.0)
         excess = np.maximum(q @ squares - q, 0.0)
-        lead = _lead(mixes)
+        lead = _lead(mixes, birth)
         means = np.clip(solved + _undamped(mixes + lead - centre, centre, estimates.inverse), 0.0, 1.0)
-        apart = forgetting @ means[:MEMORIES] - mixes[BIRTH]
-        means[BIRTH] = mixes[BIRTH]
+        apart = forgetting @ means[:birth] - mixes[birth]
+        means[birth] = mixes[birth]
         variances = (means * (1.0 - means) + excess) / sizes[:, np.newaxis]
         unexplained = holdout + (_LEAD * _undamped(lead, centre, estimates.inverse)) ** 2
-        unexplained[BIRTH] = np.maximum(holdout, (slack / _SURE) ** 2) + apart**2
+        unexplained[birth] = np.maximum(holdout, (margin / _SURE) ** 2) + apart**2
         return weights, means, variances + unexplained, float(weights @ sizes)
 
     def set_state(self, state: dict[str, Any]) -> Self:
@@ -179,14 +183,15 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         return self
 
 
-def _lead(mixes: FloatArray) -> FloatArray:
+def _lead(mixes: FloatArray, n_forgetting: int) -> FloatArray:
     """How far each expert would be ahead without its lag.
 
     An expert of memory w lags behind a steady drift by w rounds of it, the next one by 2 w. So their difference is
     the lag. For those that have not been there for as long as they remember, there is no difference, and no lead.
     """
     lead = np.zeros_like(mixes)
-    lead[: MEMORIES - 1] = mixes[: MEMORIES - 1] - mixes[1:MEMORIES]  # known mixes do not follow a drift
+    until = n_forgetting - 1  # the other experts do not follow a drift
+    lead[:until] = mixes[:until] - mixes[1:n_forgetting]
     return lead
 
 

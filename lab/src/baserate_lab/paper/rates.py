@@ -179,7 +179,8 @@ def regrets(path_name: str, n_rounds: int, seed: int) -> dict[str, float]:
     stream = list(sample_stream(proba, y, path, batch_size=BATCH_SIZE, rng=rng))
     methods = {name: RegressAndReweight(TRACKERS[name](path), floor=0.01, gate=False) for name in REGRET_TRACKERS}
     found = {}
-    for name, method in {**methods, "left alone": Base()}.items():
+    compared: dict[str, RegressAndReweight | Base] = {**methods, "left alone": Base()}
+    for name, method in compared.items():
         played = evaluate(method.fit(*holdout), stream).prior
         losses, best = (reweighting_losses(q, proba, y, method.source_prior_, loss="log") for q in (played, path))
         found[name] = float(dynamic_regret(losses, best, path)[-1])

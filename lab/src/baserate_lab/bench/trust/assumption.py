@@ -16,7 +16,7 @@ from baserate.protocols import FloatArray, IntArray, Shift
 from baserate.shifts import Adversary, Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
 from baserate.trackers import LikelihoodMixture
 from baserate.trust import AssumptionCheck
-from baserate.trust.watch import COLLECTED
+from baserate.trust.monitor import COLLECTED
 from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trust._violations import (
     Violation,

@@ -1,0 +1,175 @@
+"""Correction: from the tracked class prior, through the gate, to the log-offsets that predictions get."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.simplex import far_apart, log_ratio, project, reweight
+from baserate.state import Component, check_array
+from baserate.trust.gate import FAR, Gate
+from baserate.trust.monitor import Verdict
+
+
+class Gated(NamedTuple):
+    """Class priors as far as the gate lets the correction through, and the log-offsets that lead there.
+
+    Attributes
+    ----------
+    offsets, used : (k,) or (n, k) arrays
+    """
+
+    offsets: FloatArray
+    used: FloatArray
+
+
+class Correction(Component, saved_as="correction"):
+    """The correction of the moment.
+
+    ``tracked vector -> class prior within the bounds -> gate -> prior used, as log-offsets``
+
+    Parameters
+    ----------
+    gated : bool
+        Whether the gate holds back; otherwise it only notes alarms.
+    alpha : float, optional
+        The gate's. ``None``: there is no gate.
+
+    Attributes
+    ----------
+    prior_ : (k,) array
+        The class prior as tracked now, within the bounds.
+    offsets_, used_ : (k,) arrays
+        What predictions use of it: see `Gated`.
+    weight_ : float
+        The part of the correction that is used, from 0 to 1.
+    off_ : bool
+        Whether the gate leaves the model alone, uncalibrated, too.
+    fallback_, reason_, since_
+        Whether the gate holds the correction back, why, and since which round.
+    alarm_ : bool
+        Whether an alarm of the check of label shift lasts; it ends when a fresh check stays silent.
+    """
+
+    def __init__(self, gated: bool = True, alpha: float | None = 0.05) -> None:
+        self.gated = gated
+        self.alpha = alpha
+
+    def fit(
+        self,
+        source_prior: FloatArray,
+        bounds: tuple[FloatArray, FloatArray],
+        calibrated: FloatArray | None,
+        labels: IntArray | None,
+    ) -> Self:
+        """Learn the source prior, the bounds of class priors, and a holdout with every class, if there is one."""
+        self._source_prior, self._bounds = source_prior, bounds
+        self.gate_: Gate | None = None
+        if self.alpha is not None:
+            self.gate_ = Gate(self.alpha).fit(calibrated, labels, source_prior)
+        return self
+
+    def start(self, tracked: FloatArray) -> None:
+        """Begin a stream at a tracked vector."""
+        if self.gate_ is not None:
+            self.gate_.reset()
+        self.weight_, self.off_, self.alarm_ = 1.0, False, False
+        self.fallback_, self.reason_ = False, ""
+        self.since_: int | None = None
+        self.follow(tracked)
+
+    def follow(self, tracked: FloatArray) -> None:
+        """Use a tracked vector."""
+        self.prior_ = self.project(tracked[np.newaxis])[0]
+        self._refresh()
+
+    def jump(self, tracked: FloatArray, rounds: int) -> None:
+        """Use a tracked vector that did not come out of a round: the gate rehearses it before it is predicted by."""
+        self.follow(tracked)
+        self.heed(None, rounds)
+
+    def heed(self, verdict: Verdict | None, rounds: int) -> None:
+        """Let the gate decide again.
+
+        Parameters
+        ----------
+        verdict : Verdict, optional
+            What the trust monitor found. Without one, the gate rehearses the class prior if it is far from the last
+            one that was rehearsed.
+        rounds : int
+            Rounds of the stream until now.
+        """
+        if self.gate_ is None:
+            return
+        if verdict is not None:
+            self.gate_.update(self.prior_, verdict.alarm, verdict.rounds, dependent=verdict.dependent)
+            self._decided(self.gate_, rounds)
+        elif far_apart(self.prior_, self.gate_.rehearsed_at_, FAR):
+            self.gate_.update(self.prior_, rounds=0)
+            self._decided(self.gate_, rounds)
+
+    def judge(self, corrected: FloatArray, own: IntArray, labels: IntArray, rounds: int) -> None:
+        """Let labels say whether the full correction is better than the model left alone.
+
+        Parameters
+        ----------
+        corrected : (n, k) array
+            Probabilities, or multiples of them, after the full correction, whatever was used.
+        own : (n,) array of int
+            The classes that the model itself predicted.
+        labels : (n,) array of int
+        rounds : int
+            Rounds of the stream until now.
+        """
+        if self.gate_ is None:
+            return
+        known = labels != UNLABELLED
+        told = labels[known]
+        wrong = (corrected[known].argmax(axis=1) != told).astype(np.float64)
+        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64))
+        self._decided(self.gate_, rounds)
+
+    def _decided(self, gate: Gate, rounds: int) -> None:
+        """Take over what the gate has decided."""
+        self.alarm_ = gate.doubted_
+        if not self.gated:
+            return
+        self.off_, self.fallback_, self.reason_ = gate.off_, gate.active_, gate.reason_
+        if not self.fallback_:
+            self.since_ = None
+        elif self.since_ is None:
+            self.since_ = rounds
+        if self.weight_ != gate.weight_:
+            self.weight_ = gate.weight_
+            self._refresh()
+
+    def _refresh(self) -> None:
+        self.offsets_, self.used_ = self.through_gate(self.prior_)
+
+    def project(self, tracked: FloatArray) -> FloatArray:
+        """Class priors out of tracked vectors, one per row: the nearest within the bounds."""
+        return project(tracked, *self._bounds)  # Alg. 1, line 2
+
+    def through_gate(self, priors: FloatArray) -> Gated:
+        """Class priors, one or many, as far as the gate lets the correction through."""
+        offsets = log_ratio(priors, self._source_prior)
+        if self.weight_ == 1.0:
+            return Gated(offsets, priors)
+        offsets = self.weight_ * offsets if self.weight_ > 0.0 else np.zeros_like(offsets)
+        used = self._source_prior * np.exp(offsets)
+        return Gated(offsets, used / used.sum(axis=-1, keepdims=True))
+
+    def apply(self, calibrated: FloatArray, offsets: FloatArray) -> FloatArray:
+        """Probabilities of a calibrated batch, corrected by log-offsets for all of it or for each sample."""
+        if offsets.ndim == 1:
+            return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
+        return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        like = np.empty(np.size(self._source_prior))
+        for name in ("_source_prior", "prior_", "offsets_", "used_"):
+            check_array(getattr(self, name), name, like)
+        for bound in self._bounds:
+            check_array(bound, "_bounds", like)
+        return self

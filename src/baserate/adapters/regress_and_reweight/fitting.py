@@ -1,0 +1,129 @@
+"""Fitting: everything that RegressAndReweight learns from a holdout before the first round."""
+
+import copy
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.adapters._sightings import fit_marginals, needs_labels, new_marginals, sigma_min
+from baserate.adapters._source import Source, learn_source
+from baserate.adapters.regress_and_reweight.correction import Correction
+from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
+from baserate.parameters import clone
+from baserate.protocols import BindableTracker, ConfusionEstimator, EvidenceTracker, TolerantTracker, Tracker
+from baserate.trackers import LikelihoodMixture
+from baserate.trust import HoldoutWarning, health
+from baserate.trust.health import CONFUSED
+from baserate.trust.monitor import TrustMonitor
+from baserate.validation import check_has_methods, check_limits, check_option, warn_user
+
+
+class Parts(NamedTuple):
+    """The fitted parts of an adapter; the correction has not begun a stream yet."""
+
+    source: Source
+    tracker: Tracker
+    marginals: Any
+    correction: Correction
+    monitor: TrustMonitor
+
+
+def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | None, running: Tracker | None) -> Parts:
+    """Fit every part on a holdout; refuses before anything that runs is touched.
+
+    Parameters
+    ----------
+    params : dict
+        The parameters of the adapter.
+    proba, y
+        The holdout.
+    running : Tracker, optional
+        The tracker to go on with; a copy of it does. Default: a new one, as the parameters say.
+    """
+    gate, alpha = params["gate"], params["alpha"]
+    check_option(gate, "gate", [True, False])
+    if gate and alpha is None:
+        raise ValueError("alpha is None, and the gate needs it; give a number such as 0.05, or set gate=False.")
+    marginals = _new_marginals(params, running)
+    if y is None and marginals is not None and needs_labels(marginals):
+        raise ValueError(
+            f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
+            "that works without."
+        )
+    source = learn_source(proba, y, params["source_prior"], params["calibrator"])
+    k = len(source.prior)
+    if running is not None and k != len(running.predict()):
+        raise ValueError(
+            f"proba has {k} columns; expected {len(running.predict())}, the classes that are being tracked. To "
+            "go on with other classes, say which they were (previous=...); to start anew, call fit."
+        )
+    bounds = check_limits(params["bounds"], params["floor"], k)
+    if marginals is not None:
+        fit_marginals(marginals, source.prior, source.calibrated, source.labels)
+    tracker = _new_tracker(params["tracker"], k) if running is None else copy.deepcopy(running)
+    if isinstance(tracker, BindableTracker):
+        tracker.bind(prior=source.prior, sigma_min=sigma_min(marginals))
+    if running is None:
+        tracker.reset()
+    _tolerate(source, tracker, marginals, params["source_prior"])
+    whole = source.labels is not None and np.bincount(source.labels, minlength=k).min() > 0
+    raw, calibrated, labels = (source.raw, source.calibrated, source.labels) if whole else (None, None, None)
+    correction = Correction(gate, alpha).fit(source.prior, bounds, calibrated, labels)
+    monitor = TrustMonitor(alpha).fit(raw, calibrated, labels, source.prior, tracker)
+    if monitor.checks_ and monitor.untested_:
+        warn_user(f"whether a stream is label shift cannot be tested: {monitor.untested_}", HoldoutWarning)
+    return Parts(source, tracker, marginals, correction, monitor)
+
+
+def _tolerate(source: Source, tracker: Tracker, marginals: Any, source_prior: ArrayLike | None) -> None:
+    """Tell the tracker which differences from the source the holdout cannot tell from faults, and the user the rest."""
+    if source.raw is None or source.calibrated is None or source.labels is None:
+        return
+    margin = holdout_margin(source.calibrated, source.labels, source.prior, sampled=source_prior is None)
+    if isinstance(tracker, TolerantTracker):
+        tracker.tolerate(margin)
+    for problem in health(source.raw, source.labels, source.calibrated, None, margin, source_prior):
+        if problem.kind != CONFUSED or not isinstance(marginals, ConfusionEstimator):  # or it has been said already
+            warn_user(problem.message, HoldoutWarning)
+
+
+def _new_marginals(params: dict[str, Any], running: Tracker | None) -> Any:
+    """An unfitted estimator; none by default where the tracker does not read estimates."""
+    given = params["tracker"] if running is None else running
+    if params["marginals"] is None and (given is None or not reads_estimates(given)):
+        return None
+    return new_marginals(params["marginals"])
+
+
+def reads_estimates(tracker: Tracker) -> bool:
+    """Whether a tracker reads estimates of the class mix, and not only the samples themselves."""
+    return not isinstance(tracker, EvidenceTracker) or tracker.reads_sightings
+
+
+def _new_tracker(given: Tracker | None, n_classes: int) -> Tracker:
+    if given is None:
+        return LikelihoodMixture(n_classes)
+    check_has_methods(given, "tracker", Tracker, "predict, update and reset")
+    _check_update(given)
+    tracker: Tracker = clone(given)
+    if len(tracker.predict()) != n_classes:
+        raise ValueError(
+            f"tracker follows {len(tracker.predict())} classes; the holdout has {n_classes}. Construct it with "
+            f"n_classes={n_classes}."
+        )
+    return tracker
+
+
+def _check_update(tracker: Tracker) -> None:
+    """Check that a tracker can be told the samples behind an estimate."""
+    try:
+        inspect.signature(tracker.update).bind(None, None)
+    except TypeError:
+        raise TypeError(
+            f"tracker is a {type(tracker).__name__}, whose method update{inspect.signature(tracker.update)} does not "
+            "take the evidence; write it as update(self, z, evidence=None)."
+        ) from None
+    except ValueError:
+        return  # compiled without a signature: nothing to check

@@ -1,0 +1,179 @@
+"""LateLabels: samples that wait for their labels, by id; the oldest is given up when there are too many."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import UNLABELLED, CorrectableTracker, FloatArray, IntArray, Key, Tracker
+from baserate.state import Component
+from baserate.validation import check_integer, check_keys, check_labels
+
+
+class RepeatedIdError(ValueError):
+    """An id that a sample has already.
+
+    Parameters
+    ----------
+    message : str
+    place : int
+        Where in the ids it stands.
+    """
+
+    def __init__(self, message: str, *, place: int) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class LateBatch(NamedTuple):
+    """Samples of one earlier round whose labels have come.
+
+    Attributes
+    ----------
+    note : sequence
+        The tracker's own note of the round.
+    ratios : (k,) array
+        Prior over source prior that the full correction had in that round.
+    proba : (n, k) array
+        The samples, calibrated.
+    own : (n,) array of int
+        The classes that the model itself predicted.
+    labels : (n,) array of int
+    """
+
+    note: Any
+    ratios: FloatArray
+    proba: FloatArray
+    own: IntArray
+    labels: IntArray
+
+
+def correctable(tracker: Tracker) -> CorrectableTracker:
+    """A tracker that can correct itself; others are refused."""
+    if not isinstance(tracker, CorrectableTracker):
+        raise TypeError(
+            f"ids: {type(tracker).__name__} cannot take back what it has counted. Use LikelihoodMixture, or "
+            "give labels with their batch."
+        )
+    return tracker
+
+
+class LateLabels(Component, saved_as="late_labels"):
+    """Samples by id, each with the note that the tracker made in its round.
+
+    Parameters
+    ----------
+    at_most : int
+        How many samples may wait.
+
+    Attributes
+    ----------
+    missed_ : int
+        Labels that came for samples that do not wait.
+    """
+
+    def __init__(self, at_most: int = 10_000) -> None:
+        self.at_most = at_most
+        check_integer(at_most, "max_waiting", 0)
+        self.missed_ = 0
+        self._samples: dict[Key, tuple[Any, FloatArray, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def check_new(self, ids: Any, n_samples: int, tracker: Tracker) -> list[Key]:
+        """Check the ids of a batch, one for each sample, none twice, none that waits already; and the tracker."""
+        correctable(tracker)
+        names = self._check_ids(ids)
+        if len(names) != n_samples:
+            raise ValueError(f"ids has {len(names)} entries; expected {n_samples}, one per row of proba.")
+        for i, name in enumerate(names):
+            if name in self._samples:
+                raise RepeatedIdError(
+                    f"ids holds {name!r}, which waits for its label already; give every sample its own.", place=i
+                )
+        return names
+
+    def check(self, ids: Any, y: ArrayLike, n_classes: int) -> tuple[list[Key], IntArray]:
+        """Check ids and labels that came late."""
+        names = self._check_ids(ids)
+        if np.ndim(y) == 1 and np.size(y) != len(names):
+            raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
+        return names, check_labels(y, len(names), n_classes, missing=True)
+
+    def _check_ids(self, ids: Any) -> list[Key]:
+        """Check ids: all text or all whole numbers, as those that wait are, and none twice."""
+        names = check_keys(ids, "ids", self._samples)
+        if len(set(names)) < len(names):
+            place, twice = next((i, name) for i, name in enumerate(names) if name in names[:i])
+            raise RepeatedIdError(f"ids holds {twice!r} twice; give every sample its own.", place=place)
+        return names
+
+    def remember(
+        self,
+        names: list[Key],
+        note: Any,
+        ratios: FloatArray,
+        proba: FloatArray,
+        own: IntArray,
+        labels: IntArray | None,
+    ) -> None:
+        """Let the unlabelled samples of a round wait; the oldest samples that are too many are given up.
+
+        Parameters
+        ----------
+        names
+            The samples' ids.
+        note, ratios, proba, own
+            As in `LateBatch`.
+        labels : (n,) array of int, optional
+            Labels that are known already.
+        """
+        together = (*note, ratios)
+        for i, name in enumerate(names):
+            if labels is None or labels[i] == UNLABELLED:
+                self._samples[name] = together, proba[i].copy(), int(own[i])
+        while len(self._samples) > self.at_most:
+            del self._samples[next(iter(self._samples))]
+
+    def take(self, names: list[Key], labels: IntArray) -> list[LateBatch]:
+        """The samples whose labels have come, grouped by round; they no longer wait. Other labels are missed."""
+        found: dict[int, tuple[Any, list[FloatArray], list[int], list[int]]] = {}
+        for name, label in zip(names, labels.tolist(), strict=True):
+            if label == UNLABELLED:
+                continue
+            if name not in self._samples:
+                self.missed_ += 1
+                continue
+            together, row, predicted = self._samples.pop(name)
+            _, rows, own, told = found.setdefault(id(together), (together, [], [], []))
+            rows.append(row)
+            own.append(predicted)
+            told.append(label)
+        return [
+            LateBatch(note, ratios, np.array(rows), np.array(own), np.array(told))
+            for (*note, ratios), rows, own, told in found.values()
+        ]
+
+    def clear(self) -> None:
+        """Give up all samples."""
+        self._samples.clear()
+
+    def get_state(self) -> dict[str, Any]:
+        notes = {id(note): note for note, *_ in self._samples.values()}
+        place = {number: i for i, number in enumerate(notes)}
+        return {
+            "missed_": self.missed_,
+            "ids": list(self._samples),
+            "rows": [row for _, row, _ in self._samples.values()],
+            "own": [own for *_, own in self._samples.values()],
+            "notes": [list(note) for note in notes.values()],
+            "note_of_row": [place[id(note)] for note, *_ in self._samples.values()],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        notes = [tuple(note) for note in state["notes"]]
+        samples = zip(state["ids"], state["note_of_row"], state["rows"], state["own"], strict=True)
+        self._samples = {name: (notes[place], np.array(row), int(own)) for name, place, row, own in samples}
+        self.missed_ = int(state["missed_"])
+        return self

@@ -1,0 +1,127 @@
+"""What all trackers share: where they are born, and the single-stream face of a tracker with bounded state."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import Evidence, FloatArray, IntArray
+from baserate.state import Beginning, check_array
+from baserate.validation import check_integer, check_prior, check_vector
+
+ONE_KEY = np.zeros(1, dtype=np.int64)
+ONE_KEY.setflags(write=False)
+
+
+class BaseTracker(Beginning):
+    """A tracker of `n_classes` numbers that predicts its birth value until the first sighting.
+
+    A subclass calls `_begin` at the end of its constructor, and implements `restart`, `predict` and `_observe`.
+    """
+
+    n_classes: int
+    prior: ArrayLike | None
+
+    def _begin(self) -> None:
+        check_integer(self.n_classes, "n_classes", 2)
+        self._sigma_min = 1.0
+        self._default_birth: FloatArray = (
+            np.full(self.n_classes, 1.0 / self.n_classes)
+            if self.prior is None
+            else check_prior(self.prior, self.n_classes, "prior")
+        )
+        self.reset()
+
+    def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
+        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`.
+
+        Parameters
+        ----------
+        prior : (k,) array
+            The source marginal: the birth value, unless the constructor was given one.
+        sigma_min : float or None
+            The smallest singular value of the confusion matrix, or None where sightings are label frequencies.
+        """
+        if self.prior is None:
+            self._default_birth = np.array(prior)
+        self._sigma_min = 1.0 if sigma_min is None else sigma_min
+
+    @property
+    def birth_(self) -> FloatArray:
+        """(k,) what is predicted after a `reset`."""
+        return self._default_birth.copy()
+
+    def reset(self) -> None:
+        """Forget every sighting."""
+        self.restart(self._default_birth)
+
+    def restart(self, birth: ArrayLike) -> None:
+        """Forget every sighting, and predict `birth` until the next one."""
+        raise NotImplementedError
+
+    def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
+        """Take in one sighting.
+
+        Parameters
+        ----------
+        z : (k,) array
+            Any finite vector; it may leave the simplex.
+        evidence : Evidence, optional
+            The batch behind the sighting, for trackers that weigh likelihoods.
+        """
+        self._observe(check_vector(z, self.n_classes), evidence)
+
+    def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
+        raise NotImplementedError
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        check_array(state["_default_birth"], "_default_birth", self._default_birth)
+        return super().set_state(state)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(n_classes=3)]  # type: ignore[call-arg]  # which every tracker has
+
+
+class BankedTracker(BaseTracker):
+    """A tracker whose state has a bounded size: arrays with a leading axis of keys. The object is a bank of one key.
+
+    A subclass implements `new_state`, `predict_rows` and `update_rows`; `baserate.Bank` calls them for many keys at
+    once.
+    """
+
+    in_threads = False
+    """Whether `predict_rows` and `update_rows` may be called for different keys at the same time, and take so long for
+    a key that it pays."""
+
+    def new_state(self, births: FloatArray) -> Any:
+        """State of ``len(births)`` keys that have seen nothing yet."""
+        raise NotImplementedError
+
+    def predict_rows(self, state: Any, rows: IntArray) -> FloatArray:
+        """Predictions of some keys, one row each."""
+        raise NotImplementedError
+
+    def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
+        """Take in one sighting for each of some keys, in place; no key twice."""
+        raise NotImplementedError
+
+    def restart(self, birth: ArrayLike) -> None:
+        """Forget every sighting, and predict `birth` until the next one."""
+        self._state = self.new_state(check_vector(birth, self.n_classes, "birth")[np.newaxis])
+
+    def predict(self) -> FloatArray:
+        """The tracked vector, as of the last sighting."""
+        tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
+        return tracked
+
+    def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
+        self.update_rows(self._state, ONE_KEY, z[np.newaxis], evidence)
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "_state": self._state._asdict()}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        fresh = self._state._asdict()
+        arrays = {name: check_array(state["_state"][name], name, fresh[name]) for name in fresh}
+        return super().set_state({**state, "_state": type(self._state)(**arrays)})

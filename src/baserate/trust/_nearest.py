@@ -1,0 +1,28 @@
+"""Distance of a row of log-probabilities to the nearest of some reference rows."""
+
+import numpy as np
+
+from baserate.compiled import compiled
+from baserate.protocols import FloatArray
+
+
+@compiled
+def distance_to_nearest(
+    logs: FloatArray, columns: FloatArray, first: int, end: int, left_out: int, room: FloatArray
+) -> float:
+    """Distance to the nearest of the references ``first:end``, without one of them; infinite if there is none.
+
+    The `room` is for as many numbers as there are references.
+    """
+    totals = room[first:end]
+    totals[:] = 0.0
+    for c in range(len(logs)):
+        value, column = logs[c], columns[c, first:end]
+        for r in range(len(totals)):
+            gap = value - column[r]
+            totals[r] += gap * gap
+    nearest = np.inf
+    for r in range(len(totals)):
+        if totals[r] < nearest and first + r != left_out:
+            nearest = totals[r]
+    return float(np.sqrt(nearest))

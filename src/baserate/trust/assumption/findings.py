@@ -1,0 +1,119 @@
+"""What looks wrong with a stream, in words and numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.protocols import FloatArray
+from baserate.trust.assumption.directions import Directions
+from baserate.trust.assumption.regions import EVERY, GRADED, Regions
+from baserate.trust.assumption.two_samples import Residuals, class_ratios
+
+SCORES = ("doubt", "strangeness")
+NUMBERS = 8
+"""Of a finding, as it is kept."""
+_KEPT = 3  # findings
+_LARGEST_LOG = 700.0
+
+
+class Finding(NamedTuple):
+    """A region of the model's outputs with more or fewer samples than label shift can explain.
+
+    Attributes
+    ----------
+    predicted : int or None
+        The predicted class of the region; None for all.
+    score : str
+        ``"doubt"``, one minus the largest probability; ``"strangeness"``, the distance of the log-probabilities to the
+        nearest ones of those that were laid aside; or ``"log-probability of class j"``, what stands out most in the
+        past of the stream, where the evidence is that of a direction learned from it.
+    above : float or None
+        The region has scores above this; None stands for a mean that grows with the score, from 0 to 1.
+    too_many : bool
+        Whether there are too many samples, or too few.
+    share, expected, error : float
+        The share of the stream that is in the region, or for a log-probability its mean among those predictions; what
+        any class mix would have it be, given the predictions; and the standard error of their difference, the
+        holdout's included.
+    evidence : float
+        This region's part in `AssumptionCheck.evidence_`.
+    """
+
+    predicted: int | None
+    score: str
+    above: float | None
+    too_many: bool
+    share: float
+    expected: float
+    error: float
+    evidence: float
+
+    def __str__(self) -> str:
+        who = "all predictions" if self.predicted is None else f"predictions of class {self.predicted}"
+        what = f"mean {self.score}" if self.above is None else f"{self.score} above {self.above:.3g}"
+        word = "too high" if self.too_many else "too low"
+        return (
+            f"{what} among {who} is {word}: {self.share:.4f}, label shift explains "
+            f"{self.expected:.4f} +- {self.error:.4f}"
+        )
+
+
+class ScoreTest(NamedTuple):
+    """The test functions of one score, and what the holdout makes of them."""
+
+    regions: Regions
+    residuals: Residuals
+    log_weights: FloatArray
+
+
+def strongest(streams: FloatArray, tests: list[ScoreTest], logs: list[FloatArray | None]) -> FloatArray:
+    """The strongest regions of a look, one of each predicted class and score, as rows of numbers."""
+    order = sorted(
+        (
+            (float(log[g, side]), score, int(g), int(side))
+            for score, log in enumerate(logs)
+            if log is not None
+            for g, side in np.argwhere(log > -np.inf)
+        ),
+        key=lambda entry: -entry[0],
+    )
+    found: list[list[float]] = []
+    for value, score, g, side in order:
+        stream, test = streams[score], tests[score]
+        key = [float(test.regions.classes[g]), float(score)]
+        if len(found) == _KEPT:
+            break
+        if key in [entry[:2] for entry in found]:
+            continue
+        n = stream.sum()
+        residual = test.residuals.values[g]
+        ratio = class_ratios(stream, test.residuals)
+        error = np.sqrt((stream + ratio**2 @ test.residuals.holdout) @ residual**2) / n
+        share = stream @ test.regions.values[g] / n
+        expected = share - stream @ residual / n
+        found.append([*key, float(test.regions.edges[g]), float(side), share, expected, error, _exp(value)])
+    return np.array(found).reshape(-1, NUMBERS)
+
+
+def along(directions: Directions, value: float) -> FloatArray:
+    """What stands out most in the past that a direction was learned from, as a row of numbers."""
+    mean = directions.furthest()
+    score = float(len(SCORES) + mean.column)
+    low = float(mean.mean < mean.expected)
+    return np.array([[mean.predicted, score, GRADED, low, mean.mean, mean.expected, mean.error, _exp(value)]])
+
+
+def in_words(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
+    """Rows of numbers as findings."""
+    found = []
+    for predicted, score, edge, side, share, expected, error, evidence in numbers.tolist():
+        kind = int(score)
+        name = SCORES[kind] if kind < len(SCORES) else f"log-probability of class {kind - len(SCORES)}"
+        above = None if edge == GRADED else float(edges[kind][int(edge)])
+        who = None if predicted == EVERY else int(predicted)
+        found.append(Finding(who, name, above, side == 0, share, expected, error, evidence))
+    return found
+
+
+def _exp(log: float) -> float:
+    return float(np.exp(min(log, _LARGEST_LOG)))

@@ -1,0 +1,128 @@
+"""The evidence of a stream against label shift, given a labelled holdout that is itself a sample.
+
+Write M[k, j] for the chance that a sample of class k is predicted j, and m[k] for the mean of a test function g over
+class k. With the one vector b for which ``M b = m``, the residual ``h = g - b[predicted class]`` has mean zero in every
+class, and so under label shift in every round, wherever the class mix goes. For a bet of size a on the stream, and of
+sizes ``a v[k] / n[k]`` the other way on the n[k] samples of class k in the holdout,
+
+    W = product over stream (1 + a h)  *  product over holdout (1 - a v[k] h / n[k])
+
+is a product of independent factors of mean one, and hence exceeds 1 / p with a probability of at most p. With v the
+class counts that the stream seems to have, ``M^T v = predicted counts``, the first-order terms of b cancel between the
+two products: an error in b costs the stream what it gains on the holdout. That is why W is computed at the estimated b
+and v; what this leaves out is of second order. The size a is the one that is best if W ends up at 1 / p.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.compiled import compiled
+from baserate.protocols import FloatArray, IntArray
+from baserate.trust.assumption.regions import RANGES
+
+_LEAST_Z = 2.5  # standard errors below which a bet is not worth working out: it cannot win what its look costs
+_ROUNDING = 1e-9  # a variance below is that of a test function that the predicted class explains entirely
+_LARGEST_LOSS = 0.9  # of one factor: no possible sample, seen or not, may cost more than this
+
+
+class Residuals(NamedTuple):
+    """Test functions minus what the predicted class explains of them, and what is needed of it at every look.
+
+    Attributes
+    ----------
+    values, squares : (g, cells) arrays
+        By cell, and squared.
+    ends : (g, 2) array
+        The lowest value of each, but no higher than zero, and the highest, but no lower.
+    holdout : (k, cells) array
+        Samples of each class in each cell.
+    sizes : (k,) array
+        Samples of each class.
+    inverse : (k, k) array
+        The inverse of M.
+    """
+
+    values: FloatArray
+    squares: FloatArray
+    ends: FloatArray
+    holdout: FloatArray
+    sizes: FloatArray
+    inverse: FloatArray
+
+
+def residuals(values: FloatArray, holdout: FloatArray) -> Residuals:
+    """Of test functions by cell, (g, cells), given the samples of each class in each cell, (k, cells)."""
+    k = len(holdout)
+    sizes = holdout.sum(axis=1)
+    inverse = np.linalg.inv(holdout.reshape(k, k, RANGES).sum(axis=2) / sizes[:, np.newaxis])
+    explained = (values @ holdout.T / sizes) @ inverse.T
+    left = values - np.repeat(explained, RANGES, axis=1)
+    ends = np.stack([np.minimum(left.min(axis=1), 0.0), np.maximum(left.max(axis=1), 0.0)], axis=1)
+    return Residuals(left, left**2, ends, np.ascontiguousarray(holdout), sizes, np.ascontiguousarray(inverse))
+
+
+def class_ratios(stream: FloatArray, tested: Residuals) -> FloatArray:
+    """How many samples of each class the stream seems to have, for one of the holdout."""
+    return np.asarray(stream.reshape(-1, RANGES).sum(axis=1) @ tested.inverse / tested.sizes)
+
+
+def log_evidence(stream: FloatArray, tested: Residuals, logs: FloatArray) -> FloatArray | None:
+    """Logarithms of W for each test function, on the side of too much of it and of too little, (g, 2).
+
+    Parameters
+    ----------
+    stream : (cells,) array
+        Samples of the stream in each cell.
+    tested : Residuals
+        See there.
+    logs : (g,) array
+        ``log(1 / p)`` of each test function and side.
+
+    Returns
+    -------
+    array or None
+        Minus infinity where the stream does not lean to that side by two and a half standard errors: what is left of
+        such a bet is little, and may be left out. None if that is so everywhere.
+    """
+    ratio = class_ratios(stream, tested)
+    totals = tested.values @ stream
+    variances = tested.squares @ (stream + ratio**2 @ tested.holdout)
+    leaning = np.flatnonzero((totals**2 > _LEAST_Z**2 * variances) & (variances >= _ROUNDING))
+    if len(leaning) == 0:
+        return None
+    out = np.full((len(logs), 2), -np.inf)
+    _bet(stream, tested.holdout, ratio, tested.values, tested.ends, totals, variances, logs, leaning, out)
+    return out
+
+
+@compiled
+def _bet(
+    stream: FloatArray,
+    holdout: FloatArray,
+    ratio: FloatArray,
+    residual: FloatArray,
+    ends: FloatArray,
+    totals: FloatArray,
+    variances: FloatArray,
+    logs: FloatArray,
+    leaning: IntArray,
+    out: FloatArray,
+) -> None:
+    k, n_cells = holdout.shape
+    for g in leaning:
+        h, low, high = residual[g], ends[g, 0], ends[g, 1]
+        side = 0 if totals[g] > 0.0 else 1
+        sign = 1.0 - 2.0 * side
+        worst = -low if side == 0 else high
+        for c in range(k):
+            worst = max(worst, ratio[c] * sign * (high if ratio[c] * sign > 0.0 else low))
+        bet = sign * min(np.sqrt(2.0 * logs[g] / variances[g]), _LARGEST_LOSS / worst)
+        gained = 0.0
+        for cell in range(n_cells):
+            if stream[cell] > 0.0:
+                gained += stream[cell] * np.log1p(bet * h[cell])
+            for c in range(k):
+                if holdout[c, cell] > 0.0:
+                    gained += holdout[c, cell] * np.log1p(-bet * ratio[c] * h[cell])
+        out[g, side] = gained

@@ -1,0 +1,241 @@
+"""TrustMonitor: the trust signals of an adapter, fed by one stream."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from baserate.protocols import FloatArray, IntArray, Tracker
+from baserate.state import Component, check_array
+from baserate.trust.accuracy import Accuracy, AccuracyEstimate
+from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
+from baserate.trust.bands import PriorBand
+from baserate.trust.dependence import SerialDependence
+from baserate.trust.unknown import UnknownMass
+
+COLLECTED = 256
+"""Samples that are collected before the check and the gate look at them: one by one they would cost more than all else.
+"""
+MOST = 512
+"""Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
+_ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
+
+
+class Round(NamedTuple):
+    """A round of a stream, as an adapter has checked and predicted it.
+
+    Attributes
+    ----------
+    raw, calibrated, adapted : (n, k) arrays
+        The model's probabilities, the same calibrated, and as they were predicted from it.
+    used : (k,) array
+        The class prior that they were predicted with.
+    labels : (n,) array of int or None
+    """
+
+    raw: FloatArray
+    calibrated: FloatArray
+    adapted: FloatArray
+    used: FloatArray
+    labels: IntArray | None
+
+
+class Verdict(NamedTuple):
+    """What the signals say that decide about the correction.
+
+    Attributes
+    ----------
+    alarm : bool
+        Whether the check of label shift has given an alarm.
+    dependent : bool
+        Whether samples repeat each other.
+    rounds : int
+        Over how many rounds they were looked at.
+    """
+
+    alarm: bool
+    dependent: bool
+    rounds: int
+
+
+class TrustMonitor(Component, saved_as="trust_monitor"):
+    """The trust signals of an adapter: a band, its accuracy, whether it is label shift, unknown mass, dependence.
+
+    It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
+    band are as of the last round. For the others, small rounds are collected until there are 256 samples; of a round of
+    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        Of `AssumptionCheck`. ``None``: there is no check, nor a search for unknown mass or dependence.
+
+    Attributes
+    ----------
+    known_ : bool
+        Whether there is a labelled holdout with every class, without which there is neither a band nor an accuracy.
+    checks_ : bool
+        Whether there is also a check of label shift; not for more than 300 classes.
+    dependence_, check_
+        The `SerialDependence`, and the `AssumptionCheck` if there is one.
+    """
+
+    def __init__(self, alpha: float | None = 0.05) -> None:
+        self.alpha = alpha
+
+    def fit(
+        self,
+        raw: FloatArray | None,
+        calibrated: FloatArray | None,
+        labels: IntArray | None,
+        source_prior: FloatArray,
+        tracker: Tracker,
+    ) -> Self:
+        """Learn a holdout with every class, if there is one, as the model gives it, and calibrated; and the tracker."""
+        k = len(source_prior)
+        self.source_prior_ = source_prior
+        self.dependence_ = SerialDependence()
+        self.known_ = self.checks_ = False
+        if raw is not None and calibrated is not None and labels is not None:
+            self.known_, self.checks_ = True, self.alpha is not None and k <= MOST_CLASSES
+            self._band = PriorBand().fit(calibrated, labels, source_prior)
+            self._band_takes_rounds = self._band.needs_rounds(tracker)
+            self._accuracy = AccuracyEstimate().fit(calibrated, labels, source_prior)
+            if self.alpha is not None and self.checks_:
+                self.check_ = AssumptionCheck(self.alpha).fit(raw, labels)
+                self._unknown = UnknownMass(window=2000 // _ONE_IN).fit(raw, labels)
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self._rows = np.empty((COLLECTED, len(self.source_prior_)))
+        self._n_rows, self._n_rounds = 0, 0
+        self._past_evidence = 1.0
+        self._past_findings: list[Finding] = []
+
+    def reset(self) -> None:
+        """Forget the stream."""
+        self.dependence_.reset()
+        if self.known_:
+            self._band.reset()
+            self._accuracy.reset()
+        if self.checks_:
+            self.check_.reset()
+            self._unknown.reset()
+        self._begin()
+
+    def restart(self, birth: FloatArray) -> None:
+        """Go on from a class mix that a person knows."""
+        if self.known_:
+            self._band.reset(birth)
+
+    def take_in(self, seen: Round, tracker: Tracker) -> Verdict | None:
+        """Take in a round.
+
+        Parameters
+        ----------
+        seen : Round
+        tracker : Tracker
+            The adapter's, after the round.
+
+        Returns
+        -------
+        Verdict or None
+            None while rows are being collected.
+        """
+        raw, n = seen.raw, len(seen.raw)
+        if self.known_ and n > 0:
+            self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], np.array([0, n]))
+            if self._band_takes_rounds:
+                self._band.update(seen.calibrated, tracker, seen.labels)
+        if self.alpha is None:
+            return None
+        self._n_rounds += 1
+        neighbours = raw
+        if n >= 2 * MOST:  # every second row of a large round, or every third, ... will do
+            neighbours, raw = raw[:MOST], raw[:: n // MOST]
+            n = len(raw)
+        if self._n_rows + n > COLLECTED:
+            before = self._rows[: self._n_rows]
+            return self._evaluate(np.concatenate([before, raw]), np.concatenate([before, neighbours]))
+        self._rows[self._n_rows : self._n_rows + n] = raw
+        self._n_rows += n
+        return self._evaluate(self._rows, self._rows) if self._n_rows == COLLECTED else None
+
+    def _evaluate(self, rows: FloatArray, neighbours: FloatArray) -> Verdict:
+        """Look at the rows that were collected."""
+        alarm = False
+        self.dependence_.take_in(neighbours)
+        if self.checks_:
+            self._unknown.update(rows[::_ONE_IN])
+            self.check_.take_in(rows, self._n_rounds)
+            alarm = self.check_.alarm_
+        if alarm:
+            self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
+            self.check_.reset()  # so that it can tell when the alarm is over
+        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds)
+        self._n_rows, self._n_rounds = 0, 0
+        return verdict
+
+    @property
+    def untested_(self) -> str:
+        """Why there is no check of label shift; empty if there is one."""
+        if self.checks_:
+            return self.check_.reason_
+        if self.alpha is None:
+            return "alpha is None."
+        if not self.known_:
+            return "there is no labelled holdout with every class."
+        return f"there are {len(self.source_prior_)} classes; label shift is tested for up to {MOST_CLASSES}."
+
+    def evidence(self, *, in_alarm: bool) -> float:
+        """Evidence against label shift, 1 for none; while an alarm lasts, at least that which raised it."""
+        if not self.checks_:
+            return 1.0
+        return max(self._past_evidence if in_alarm else 1.0, self.check_.evidence_)
+
+    def findings(self, *, in_alarm: bool) -> list[Finding]:
+        """The strongest signs that something else than the class mix has changed."""
+        if not self.checks_:
+            return []
+        evidence, findings = (self._past_evidence, self._past_findings) if in_alarm else (1.0, [])
+        return findings if evidence > self.check_.evidence_ else self.check_.explain()
+
+    @property
+    def unknown_mass_(self) -> float:
+        """The share of the last samples that fits no class."""
+        return self._unknown.mass_ if self.checks_ else 0.0
+
+    def without_unknown(self, prior: FloatArray) -> FloatArray:
+        """A class mix without the unknown mass that it was booked to."""
+        return self._unknown.without_unknown(prior) if self.checks_ else prior.copy()
+
+    def interval(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
+        """The band of `PriorBand`."""
+        self._require("a band")
+        return self._band.interval(prior, tracker, level)
+
+    def accuracy(self, level: float) -> Accuracy:
+        """The estimate of `AccuracyEstimate`."""
+        self._require("an accuracy")
+        return self._accuracy.estimate(level)
+
+    def _require(self, what: str) -> None:
+        if not self.known_:
+            raise ValueError(f"{what} needs a labelled holdout with every class; fit on one.")
+
+    def get_state(self) -> dict[str, Any]:
+        state = super().get_state()
+        findings = [tuple(finding) for finding in self._past_findings]
+        return {**state, "_rows": self._rows[: self._n_rows].copy(), "_past_findings": findings}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        k = len(self.source_prior_)
+        check_array(self.source_prior_, "source_prior_", np.empty(k))
+        rows = check_array(self._rows, "_rows", np.empty((len(self._rows), k)))
+        if self._n_rows != len(rows) or len(rows) >= COLLECTED:
+            raise ValueError("holds another number of collected rows than it says")
+        self._rows = np.empty((COLLECTED, k))
+        self._rows[: self._n_rows] = rows
+        self._past_findings = [Finding(*finding) for finding in self._past_findings]
+        return self

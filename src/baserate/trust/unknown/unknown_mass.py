@@ -1,0 +1,202 @@
+"""UnknownMass: the share of a stream that fits none of the classes."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from baserate.protocols import FloatArray
+from baserate.state import Component, check_array
+from baserate.trust.unknown.oddness import Odd, count_odd, odd_among
+from baserate.validation import check_fitted, check_holdout, check_integer, check_prior, check_proba
+
+_CLEAR = 0.8  # of the holdout; the rest is odd
+_ASIDE, _MOST_ASIDE = 3, 300  # one in so many samples is laid aside to compare with, and at most so many
+_MOST_ROWS = 5000
+_FEWEST = 50  # samples of the holdout below which nothing is said
+_SAMPLES = 100.0  # of the stream, below which nothing is said
+_SURE = 3.0  # standard errors: it is asked again and again
+_RIDGE = 1.0  # pseudo-samples of each class for which all weights are alike: confused classes must not make them wild
+
+
+class UnknownMass(Component, saved_as="unknown_mass"):
+    r"""Notices samples that fit none of the k classes, and says how many there are: new classes, noise, other senders.
+
+    A row is *odd* if it is more in doubt, or less like rows of the holdout, than four fifths of the holdout are. A
+    row that is not counts for its predicted class, with a weight that makes the mean 1 in every class, and so under any
+    class mix; what is missing to 1 in the stream is unknown:
+
+        mass = 1 - sum_j weight[j] * share of clear rows predicted j
+
+    An unknown sample that does not look odd hides as much of it; so the mass is rather too small than too large.
+
+    It cannot be seen where the model is as sure of an unknown sample as of others. And a change of the classes
+    themselves, towards more doubtful ones, looks like unknown mass: `AssumptionCheck` tells more of that.
+
+    Parameters
+    ----------
+    window : int
+        Samples that the estimate is about, the latest ones; older ones are forgotten smoothly.
+
+    Attributes
+    ----------
+    mass_ : float
+        The share of the stream that is unknown; 0 if it is within three standard errors of none, or below 100 samples.
+    raw_ : float
+        The estimate itself, which may be negative.
+    error_ : float
+        A rough standard error of it, the holdout's part included; infinite below 100 samples.
+    usable_ : bool
+        Whether the holdout has enough samples, 50, to say anything; if not, the mass stays at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> def model_outputs(y):  # class 2 is unknown, and lies between the others
+    ...     odds = np.exp(4.0 * (np.array([-1.0, 1.0, 0.0])[y] + 0.3 * rng.standard_normal(len(y))))
+    ...     return np.column_stack([1 / (1 + odds), odds / (1 + odds)])
+    >>> y = rng.integers(2, size=1000)
+    >>> unknown = UnknownMass().fit(model_outputs(y), y)
+    >>> unknown.update(model_outputs(rng.choice(3, p=[0.1, 0.9, 0.0], size=2000)))
+    >>> unknown.mass_
+    0.0
+    >>> unknown.update(model_outputs(rng.choice(3, p=[0.1, 0.7, 0.2], size=4000)))
+    >>> round(unknown.mass_, 1)
+    0.2
+    """
+
+    def __init__(self, window: int = 2000) -> None:
+        self.window = window
+
+    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the classes from a labelled holdout, and start anew.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities of the holdout, made in the same way as those of the stream will be.
+        y : (n,) array of int
+            Labels. A class that is missing is unknown.
+        """
+        check_integer(self.window, "window", 2)
+        rows, labels = check_holdout(proba, y, every_class=False)
+        k = rows.shape[1]
+        step = -(-len(rows) // _MOST_ROWS)
+        rows, labels = rows[::step], labels[::step]
+        order = np.argsort(labels, kind="stable")  # so that the same share of each class is laid aside
+        odd, scores = odd_among(rows, order[:: max(_ASIDE, -(-len(rows) // _MOST_ASIDE))])
+        self.usable_ = len(rows) >= _FEWEST
+        self._limit = float(np.quantile(scores, _CLEAR)) if self.usable_ else 2.0
+        counts = np.zeros((2, k, k))  # clear and odd; true class; predicted class
+        np.add.at(counts, ((scores > self._limit).astype(np.int64), labels, rows.argmax(axis=1)), 1.0)
+        self.n_classes_, self._odd, self._holdout = k, odd, counts
+        self._prepare()
+        self._start()
+        return self
+
+    def _prepare(self) -> None:
+        """What follows from the holdout, and is worked out anew rather than saved."""
+        clear, odd = self._holdout
+        sizes = self._holdout.sum(axis=(0, 2))
+        self._sizes = np.maximum(sizes, 1.0)
+        # Weights w with ``sum_j P(clear, predicted j | class c) w[j] = 1``, as far as the holdout knows; by least
+        # squares, in which a class counts by its samples, held to equal weights.
+        equal = sizes.sum() / max(clear.sum(), 1.0)
+        shares = clear / self._sizes[:, np.newaxis]
+        normal = (shares * sizes[:, np.newaxis]).T @ shares + _RIDGE * np.eye(len(sizes))
+        self._weights = equal + np.linalg.solve(
+            normal, (shares * sizes[:, np.newaxis]).T @ (1.0 - shares.sum(1) * equal)
+        )
+        self._odd_shares = odd / self._sizes[:, np.newaxis]
+        self._variances = np.maximum(shares @ self._weights**2 - (shares @ self._weights) ** 2, 0.0)
+
+    def _start(self) -> None:
+        self._seen = np.zeros((2, self.n_classes_))
+        self._total, self._squares = 0.0, 0.0
+
+    def reset(self) -> None:
+        """Forget the stream; keep the holdout."""
+        check_fitted(self, "usable_")
+        self._start()
+
+    def get_state(self) -> dict[str, Any]:
+        derived = ("_sizes", "_weights", "_odd_shares", "_variances")
+        return {name: value for name, value in super().get_state().items() if name not in derived}
+
+    def update(self, proba: ArrayLike) -> None:
+        """Take in one round; it may be empty.
+
+        Parameters
+        ----------
+        proba : (n, k) array
+            The model's probabilities.
+        """
+        check_fitted(self, "usable_")
+        rows = check_proba(proba, self.n_classes_)
+        if len(rows) == 0 or not self.usable_:
+            return
+        # Sums of weights that fade by the sample; about two windows of them together weigh as much as one window.
+        fade = 1.0 - 2.0 / (self.window + 1.0)
+        kept = fade ** len(rows)
+        self._seen = self._seen * kept
+        total, squares = count_odd(rows, *self._odd, self._limit, fade, self._seen)
+        self._total = self._total * kept + total
+        self._squares = self._squares * kept**2 + squares
+
+    def _known(self) -> bool:
+        check_fitted(self, "usable_")
+        return self._squares > 0.0 and self._total**2 / self._squares >= _SAMPLES
+
+    @property
+    def raw_(self) -> float:
+        return 1.0 - float(self._seen[0] @ self._weights) / self._total if self._known() else 0.0
+
+    @property
+    def error_(self) -> float:
+        if not self._known():
+            return np.inf
+        clear = self._seen[0] / self._total
+        mean = clear @ self._weights
+        stream = (clear @ self._weights**2 - mean**2) * self._squares / self._total**2
+        mix = self._seen.sum(axis=0) / self._total
+        return float(np.sqrt(max(stream, 0.0) + mix**2 @ (self._variances / self._sizes)))
+
+    @property
+    def mass_(self) -> float:
+        return self.raw_ if self.raw_ > _SURE * self.error_ else 0.0
+
+    def without_unknown(self, prior: ArrayLike) -> FloatArray:
+        """A tracked class mix without the unknown mass that it was booked to.
+
+        The unknown share is taken from the classes that have more odd predictions than the class mix explains, in
+        proportion, and the rest is normalised.
+
+        Parameters
+        ----------
+        prior : (k,) array
+            The class mix as tracked, of all samples.
+        """
+        check_fitted(self, "usable_")
+        mix = check_prior(prior, self.n_classes_)
+        mass = min(self.mass_, 1.0)
+        if mass == 0.0:
+            return mix
+        excess = np.maximum(self._seen[1] / self._total - (1.0 - mass) * (mix @ self._odd_shares), 0.0)
+        if excess.sum() == 0.0:
+            return mix
+        rest = np.maximum(mix - mass * excess / excess.sum(), 0.0)
+        return np.asarray(rest / rest.sum()) if rest.sum() > 0.0 else mix
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        if hasattr(self, "usable_"):
+            k = int(self.n_classes_)
+            self._odd = Odd(*self._odd)
+            check_array(self._odd.columns, "_odd", np.empty((k, self._odd.columns.shape[1])))
+            for known in self._odd[1:]:
+                check_array(known, "_odd", np.empty(len(self._odd.doubts)))
+            check_array(self._holdout, "_holdout", np.empty((2, k, k)))
+            check_array(self._seen, "_seen", np.empty((2, k)))
+            self._prepare()
+        return self

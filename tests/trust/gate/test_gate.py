@@ -1,0 +1,258 @@
+"""Gate: labels decide, then alarms, then the holdout; each in the right direction."""
+
+import numpy as np
+import pytest
+
+import baserate
+from baserate.state import dumps
+from baserate.trust import Gate
+
+from ..simulated import EVEN, holdout, labels, outputs
+
+FAR = np.array([0.8, 0.1, 0.1])
+
+
+def fitted(n=600, **kwargs):
+    return Gate(**kwargs).fit(*holdout(np.random.default_rng(0), n))
+
+
+def wrongs(gate, n, rate_corrected, rate_uncorrected, seed=0):
+    rng = np.random.default_rng(seed)
+    gate.update_labels(rng.random(n) < rate_corrected, rng.random(n) < rate_uncorrected)
+
+
+def test_an_honest_model_is_corrected_in_full():
+    gate = fitted()
+    gate.update(FAR)
+    assert gate.weight_ == 1.0
+    assert not gate.active_
+    assert gate.reason_ == ""
+    assert gate.since_ is None
+    assert (gate.mix(FAR) == FAR).all()
+
+
+def test_the_mix_is_a_part_of_the_way_in_log_odds():
+    gate = fitted()
+    gate.update(FAR, alarm=True)
+    assert gate.weight_ == 0.5
+    odds = gate.mix(FAR) / gate.source_prior_
+    assert odds[0] / odds[1] == pytest.approx((FAR[0] / FAR[1]) ** 0.5)
+    assert gate.mix(FAR).sum() == pytest.approx(1.0)
+    assert (gate.mix(np.array([FAR, EVEN]))[0] == gate.mix(FAR)).all()
+
+
+def test_the_mix_of_the_last_rehearsal_is_known():
+    gate = fitted()
+    np.testing.assert_array_equal(gate.rehearsed_at_, gate.source_prior_)
+    gate.update(FAR)
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+    gate.update([0.81, 0.09, 0.1])  # too near to be rehearsed again
+    np.testing.assert_array_equal(gate.rehearsed_at_, FAR)
+
+
+def test_the_holdout_speaks_against_a_correction_that_the_outputs_have_already():
+    proba, y = holdout(np.random.default_rng(0), 600)
+    moved = proba * FAR
+    gate = Gate().fit(moved / moved.sum(axis=1, keepdims=True), y, EVEN)
+    gate.update(FAR)
+    assert gate.weight_ == 0.0
+    assert gate.mix(FAR) == pytest.approx(EVEN)
+    honest = Gate().fit(proba, y, EVEN)
+    honest.update(FAR)
+    assert honest.weight_ == 1.0
+
+
+@pytest.mark.parametrize(("size", "weight"), [(4, 0.25), (5, 1.0)])
+def test_classes_that_the_holdout_hardly_has_are_not_moved_to(size, weight):
+    y = np.array([0] * size + [1] * 60 + [2] * 60)
+    gate = Gate().fit(np.full((len(y), 3), 1 / 3), y, EVEN)  # says nothing: any mix is a good guess in its place
+    gate.update([0.36, 0.34, 0.3])
+    assert gate.weight_ == 1.0
+    gate.update([0.6, 0.2, 0.2])
+    assert gate.weight_ == weight
+    assert gate.active_ == (weight < 1.0)
+    gate.update([0.1, 0.45, 0.45])
+    assert gate.weight_ == 1.0
+
+
+def test_falling_back_by_rehearsal_begins_at_a_quarter_and_ends_at_half():
+    proba, y = np.array([[0.1, 0.9]] * 20), np.array([0, 1] * 10)
+    gate = Gate().fit(proba, y)
+    gate.update([0.3, 0.7])
+    assert gate.active_
+    assert gate.weight_ <= 0.25
+    assert "holdout" in gate.reason_
+    assert gate.since_ == 1
+    gate.update([0.5, 0.5])  # as the source: nothing to fall back from
+    assert not gate.active_
+    assert gate.since_ is None
+    gate.update([0.03, 0.97])
+    assert gate.weight_ == 0.5
+    assert not gate.active_
+
+
+def test_labels_switch_off_what_hurts_and_the_source_is_used():
+    gate = fitted()
+    gate.update(FAR)
+    wrongs(gate, 400, 0.3, 0.1)
+    assert gate.verdict_ == "hurts"
+    assert gate.weight_ == 0.0
+    assert gate.active_
+    assert "label" in gate.reason_
+    assert gate.mix(FAR) == pytest.approx(gate.source_prior_)
+
+
+def test_labels_confirm_what_helps_against_an_alarm():
+    gate = fitted()
+    gate.update(FAR, alarm=True)
+    assert gate.active_
+    wrongs(gate, 400, 0.1, 0.3)
+    assert gate.verdict_ == "helps"
+    assert gate.weight_ == 1.0
+    assert not gate.active_
+    gate.update(FAR, alarm=True)
+    assert gate.weight_ == 1.0
+
+
+def test_a_correction_that_helped_for_long_and_now_hurts_is_switched_off_soon():
+    gate = fitted()
+    gate.update(FAR)
+    wrongs(gate, 50_000, 0.1, 0.3)
+    assert gate.verdict_ == "helps"
+    wrongs(gate, 300, 0.3, 0.1, seed=1)
+    assert gate.verdict_ == "hurts"
+    wrongs(gate, 300, 0.1, 0.3, seed=2)
+    assert gate.verdict_ == "helps"
+
+
+def test_samples_that_repeat_each_other_switch_it_off_unless_labels_confirm_it():
+    gate = fitted()
+    gate.update(FAR, dependent=True)
+    assert gate.weight_ == 0.0
+    assert gate.off_
+    assert gate.active_
+    assert "repeat each other" in gate.reason_
+    gate.update(FAR, alarm=True)  # which does not say that they no longer do
+    assert gate.weight_ == 0.0
+    wrongs(gate, 300, 0.1, 0.4)
+    assert gate.verdict_ == "helps"
+    assert gate.weight_ == 1.0
+    assert not gate.off_
+    gate.update(FAR, rounds=1001)
+    assert gate.off_
+    gate.update(FAR, dependent=False)
+    assert gate.weight_ == 1.0  # the alarm is over, too
+    assert not gate.off_
+
+
+def test_after_a_long_silence_an_alarm_does_not_last_for_ever():
+    gate = fitted()
+    gate.update(FAR, rounds=100_000)
+    gate.update(FAR, alarm=True)
+    gate.update(FAR, rounds=999)
+    assert gate.doubted_
+    gate.update(FAR)
+    assert not gate.doubted_
+
+
+def test_samples_that_tell_nothing_change_nothing():
+    gate = fitted()
+    gate.update(FAR)
+    before = gate.evidence_
+    gate.update_labels(np.ones(5000), np.ones(5000))
+    gate.update_labels(np.zeros(5000), np.zeros(5000))
+    assert gate.evidence_ == before == (0.0, 0.0)
+
+
+def test_an_alarm_lasts_twice_as_long_as_it_took_and_longer_each_time():
+    gate = fitted()
+    for _ in range(99):
+        gate.update(FAR)
+    gate.update(FAR, alarm=True)
+    assert (gate.active_, gate.since_) == (True, 100)
+    assert "label shift" in gate.reason_
+    for _ in range(199):
+        gate.update(FAR)
+        assert gate.active_
+    gate.update(FAR)
+    assert not gate.active_
+    assert gate.weight_ == 1.0
+    gate.update(FAR, alarm=True)  # 201 rounds after the last: 402 rounds
+    for _ in range(401):
+        gate.update(FAR)
+    assert gate.active_
+    gate.update(FAR)
+    assert not gate.active_
+
+
+def test_an_alarm_that_is_reported_all_the_time_lasts():
+    gate = fitted()
+    for _ in range(500):
+        gate.update(FAR, alarm=True)
+    assert gate.active_
+    assert gate.since_ == 1
+    for _ in range(60):
+        gate.update(FAR)
+    assert not gate.active_
+
+
+def test_a_confirmation_lapses_without_labels_and_being_switched_off_does_not():
+    for first, second, verdict in ((0.1, 0.3, ""), (0.3, 0.1, "hurts")):
+        gate = fitted()
+        wrongs(gate, 400, first, second)
+        assert gate.verdict_ != ""
+        for _ in range(1001):
+            gate.update(FAR)
+        assert gate.verdict_ == verdict
+
+
+def test_without_a_holdout_nothing_is_rehearsed():
+    gate = Gate().fit(source_prior=EVEN)
+    gate.update(FAR)
+    assert gate.weight_ == 1.0
+    with pytest.raises(ValueError, match="source_prior is missing"):
+        Gate().fit()
+
+
+def test_a_large_holdout_is_thinned_class_by_class():
+    rng = np.random.default_rng(0)
+    y = labels(rng, 20_000, FAR)
+    gate = Gate().fit(outputs(rng, y), y)
+    assert len(gate._labels) <= 1003
+    assert np.bincount(gate._labels) / len(gate._labels) == pytest.approx(FAR, abs=0.02)
+    assert gate.source_prior_ == pytest.approx(FAR, abs=0.02)
+
+
+def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path):
+    gate = fitted()
+    gate.update(FAR, alarm=True)
+    wrongs(gate, 20, 0.3, 0.1)
+    baserate.save(gate, tmp_path / "gate.baserate")
+    again = baserate.load(tmp_path / "gate.baserate")
+    assert dumps(again) == dumps(gate)
+    for one in (gate, again):
+        one.update([0.5, 0.3, 0.2])
+        wrongs(one, 400, 0.3, 0.1, seed=3)
+    assert dumps(again) == dumps(gate)
+    gate.reset()
+    assert dumps(gate) == dumps(fitted())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda gate: gate.update([0.5, 0.5]), "tracked has 2 columns"),
+        (lambda gate: gate.update([0.9, 0.9, 0.9]), "tracked"),
+        (lambda gate: gate.update(FAR, alarm=0.7), "alarm is 0.7"),
+        (lambda gate: gate.update_labels([2.0], [0.0]), "outside of 0 to 1"),
+        (lambda gate: gate.update_labels([0.0], [np.nan]), "outside of 0 to 1"),
+        (lambda gate: gate.update_labels([1.0, 0.0], [0.0]), "corrected has 2 entries"),
+        (lambda gate: gate.set_params(alpha=1.5).fit(*holdout(np.random.default_rng(0), 30)), "alpha"),
+    ],
+)
+def test_bad_input_is_refused_and_changes_nothing(call, message):
+    gate = fitted()
+    before = gate.get_state()
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(gate)
+    assert all(np.array_equal(before[name], value) for name, value in gate.get_state().items())

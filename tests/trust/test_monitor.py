@@ -1,0 +1,117 @@
+"""All parts that watch an adapter, fed by one stream, against the same parts fed by hand."""
+
+import numpy as np
+import pytest
+
+from baserate import load, save
+from baserate.adapters import RegressAndReweight
+from baserate.protocols import UNLABELLED
+from baserate.state import dumps
+from baserate.trackers import FLHFTL, LikelihoodMixture
+from baserate.trust import AccuracyEstimate, AssumptionCheck, Gate, PriorBand, SerialDependence, UnknownMass
+
+from .honest_model import DRIFT, K, holdout, stream
+
+
+def by_hand(proba, y, rounds):
+    """Predictions and weights of the default adapter, its parts one by one; 256 samples are looked at together."""
+    plain = RegressAndReweight(gate=False, alpha=None).fit(proba, y)
+    calibrated = plain.calibrate(proba)
+    gate = Gate().fit(calibrated, y, plain.source_prior_)
+    check, unknown = AssumptionCheck().fit(proba, y), UnknownMass(500).fit(proba, y)
+    dependence = SerialDependence()
+    kept, neighbours, seen = [], [], 0
+    for batch, labels in rounds:
+        tracked = plain.prior_
+        mix = gate.mix(tracked)
+        weighted = plain.calibrate(batch) * (mix / plain.source_prior_)
+        foreseen = batch if gate.off_ else weighted / weighted.sum(axis=1, keepdims=True)
+        yield foreseen, gate.weight_, check, unknown, dependence
+        told = labels != UNLABELLED
+        full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), batch
+        gate.update_labels(*((p.argmax(axis=1)[told] != labels[told]).astype(float) for p in (full, none)))
+        plain.update(batch, labels)
+        kept.append(batch[:: max(len(batch) // 512, 1)])
+        neighbours.append(batch if len(batch) < 1024 else batch[:512])
+        seen += 1
+        if sum(map(len, kept)) < 256:
+            if 0.5 * np.abs(plain.prior_ - gate.rehearsed_at_).sum() > 0.1:  # a jump is not waited with
+                gate.update(plain.prior_, rounds=0)
+        else:
+            rows = np.concatenate(kept)
+            check.take_in(rows, seen)
+            unknown.update(rows[::4])
+            dependence.update(np.concatenate(neighbours))
+            gate.update(plain.prior_, check.alarm_, seen, dependent=dependence.dependent_)
+            if check.alarm_:
+                check.reset()
+            kept, neighbours, seen = [], [], 0
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("size", [40, 900])
+@pytest.mark.parametrize("n", [1, 10, 300, 4000])
+def test_it_is_its_parts(size, n, alike):
+    proba, y = holdout(size)
+    rng = np.random.default_rng(1)
+    mixes = [*DRIFT[::3], *np.tile([0.1, 0.1, 0.3, 0.5], (150 if n < 300 else 20 if n == 300 else 5, 1))]
+    rounds = [
+        (batch, np.where(rng.random(n) < 0.1, np.minimum(labels, K - 1), UNLABELLED))
+        for mix in mixes
+        for batch, labels in stream([mix], rng, n * (8 if n == 1 else 1))
+        for batch, labels in [(batch[:n], labels[:n])]
+    ]
+    if alike:  # at last every sample comes several times
+        few = max(n // 4, 1)
+        rounds += [
+            (batch[:few].repeat(-(-n // few), axis=0)[:n], labels)
+            for batch, labels in rounds
+            for _ in range(4 // n or 1)
+        ]
+    adapter = RegressAndReweight().fit(proba, y)
+    weights = []
+    for (expected, weight, check, unknown, dependence), (batch, labels) in zip(
+        by_hand(proba, y, rounds), rounds, strict=True
+    ):
+        assert adapter.correction_weight_ == weight
+        assert adapter.serial_correlation_ == dependence.correlation_
+        assert adapter.unknown_mass_ == unknown.mass_
+        assert adapter.assumption_evidence_ >= check.evidence_
+        pure = adapter.predict_proba(batch)
+        step = adapter.step(batch, labels)
+        np.testing.assert_allclose(step.proba, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(pure, step.proba)
+        weights.append(weight)
+    assert n == 1 or min(weights) < 1.0  # or nothing has been compared
+    assert dependence.dependent_ == alike
+
+
+def test_the_band_and_the_accuracy_are_those_of_the_parts():
+    proba, y = holdout()
+    for tracker in (LikelihoodMixture(K), FLHFTL(K)):
+        adapter = RegressAndReweight(tracker, calibrator=None).fit(proba, y)
+        band, accuracy = PriorBand().fit(proba, y), AccuracyEstimate().fit(proba, y)
+        for batch, _ in stream(DRIFT, np.random.default_rng(2)):
+            mix = np.exp(adapter.log_offsets()) * adapter.source_prior_
+            accuracy.update(batch, mix / mix.sum())
+            adapter.step(batch)
+            band.update(batch, adapter.tracker_)
+        expected = band.interval(adapter.prior_, adapter.tracker_, 0.8)
+        np.testing.assert_array_equal(adapter.prior_interval(0.8), expected)
+        np.testing.assert_allclose(adapter.estimated_accuracy(0.8), accuracy.estimate(0.8), rtol=1e-9)
+        assert adapter.prior_interval(0.5)[0, 1] < adapter.prior_interval(0.95)[0, 1]
+
+
+def test_nothing_is_collected_twice_or_lost_by_saving(tmp_path):
+    adapter = RegressAndReweight().fit(*holdout(300))
+    batches = [batch for batch, _ in stream([*DRIFT, *DRIFT[::-1]], np.random.default_rng(8), noise=2.0)]
+    for t, batch in enumerate(batches):
+        if t % 37 == 5:
+            save(adapter, tmp_path / "adapter.baserate")
+            adapter_again = load(tmp_path / "adapter.baserate")
+            assert dumps(adapter_again) == dumps(adapter)
+        adapter.update(batch)
+        if t % 37 >= 5:
+            adapter_again.update(batch)
+            assert dumps(adapter_again) == dumps(adapter)
+    assert adapter.assumption_alarm_
