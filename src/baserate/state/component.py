@@ -23,8 +23,8 @@ class Component(Parametrised):
     _saved_as: ClassVar[str]
     _layout: ClassVar[int]
     saves: ClassVar[Saves | None] = None
-    """The declaration of what a file may hold; each class has its own, and inherits none, as it may hold more. The state of
-    a class without one, such as other people's, is taken as it is."""
+    """The declaration of what a file may hold; each class has its own, and inherits none, as it may hold more. The
+    state of a class without one, such as other people's, is taken as it is."""
 
     def __init_subclass__(cls, *, saved_as: str | None = None, layout: int = 1, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

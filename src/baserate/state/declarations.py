@@ -1,14 +1,15 @@
 """Declarations: what a saved class holds, so that a whole file is checked before anything is built of it.
 
-A class declares its parameters and its state by name (`Saves`), each by a spec: arrays with their type, shape and range,
-numbers, texts, further saved parts. Sizes in shapes are named (``"k"``): a name stands for the same number throughout a
-class, and a part says which of its sizes must be its owner's. A file holds what is declared, and nothing else.
+A class declares its parameters and its state by name (`Saves`), each by a spec: arrays with their type, shape and
+range, numbers, texts, further saved parts. Sizes in shapes are named (``"k"``): a name stands for the same number
+throughout a class, and a part says which of its sizes must be its owner's. A file holds what is declared, and nothing
+else.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -109,6 +110,11 @@ def ints(*shape: Size, low: float | None = -LONGEST, high: float | str | None = 
 def flags(*shape: Size) -> Array:
     """An array of bool."""
     return Array("?", shape)
+
+
+def vectors(*shape: Size, updates: float = 1.0) -> Array:
+    """Vectors as trackers are given them, or sums of so many of them: see `check_vector`."""
+    return Array("f8", shape, -1e9 * updates, 1e9 * updates)
 
 
 def priors(*shape: Size, low: float = 0.0) -> Array:
@@ -330,6 +336,14 @@ class Part:
                 sizes.agree(outer, found[inner], where)
 
 
+class Saved(NamedTuple):
+    """What a file holds of an object, and its sizes by name."""
+
+    params: dict[str, Any]
+    state: dict[str, Any]
+    sizes: dict[str, int]
+
+
 @dataclass(frozen=True)
 class Saves:
     """The declaration of a class.
@@ -343,21 +357,21 @@ class Saves:
     may_be_empty : bool
         Whether an object that was never fitted has no state at all.
     check : callable, optional
-        Given parameters, state and sizes, once all specs hold; returns what does not fit together, or an empty text.
+        Asked once all specs hold; returns what does not fit together, or an empty text.
     """
 
     params: Mapping[str, Spec] = field(default_factory=dict)
     state: Mapping[str, Spec] = field(default_factory=dict)
     optional: tuple[str, ...] = ()
     may_be_empty: bool = False
-    check: Callable[[dict[str, Any], dict[str, Any], dict[str, int]], str] | None = None
+    check: "Callable[[Saved], str] | None" = None
 
     def extended(
         self,
         params: Mapping[str, Spec] | None = None,
         state: Mapping[str, Spec] | None = None,
         optional: tuple[str, ...] = (),
-        check: Callable[[dict[str, Any], dict[str, Any], dict[str, int]], str] | None = None,
+        check: "Callable[[Saved], str] | None" = None,
     ) -> Self:
         """The same, with more names: the declaration of a subclass."""
         return type(self)(
@@ -382,7 +396,7 @@ def check_part(part: SavedPart, where: str) -> Sizes:
     Fields(saves.params).check(part.params, where, sizes)
     if part.state or not saves.may_be_empty:
         Fields(saves.state, saves.optional).check(part.state, where, sizes)
-        if saves.check is not None and (problem := saves.check(part.params, part.state, sizes.known)):
+        if saves.check is not None and (problem := saves.check(Saved(part.params, part.state, sizes.known))):
             raise UnreadableError(f"does not fit together: {where} {problem}")
     return sizes
 

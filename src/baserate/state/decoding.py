@@ -58,8 +58,8 @@ def _unpack(data: bytes, max_bytes: int) -> tuple[list[np.ndarray[Any, Any]], di
         total = sum(member.file_size for member in members)
         if total > max_bytes:
             raise UnreadableError(
-                f"takes {total:,} bytes when it is unpacked, and {max_bytes:,} are allowed; if you trust it, allow more "
-                f"with max_bytes={total}"
+                f"takes {total:,} bytes when it is unpacked, and {max_bytes:,} are allowed; if you trust it, allow "
+                f"more with max_bytes={total}"
             )
         if "manifest.json" not in archive.namelist():
             raise UnreadableError("is not a baserate state file (it has no manifest)")

@@ -1,16 +1,34 @@
 """Base classes of trackers: of any, and of those whose state has a bounded size."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.state import Beginning, check_array
+from baserate.state import Beginning
+from baserate.state.declarations import Fields, Maybe, Number, Plain, Saved, Saves, Spec, Whole, priors
 from baserate.validation import check_integer, check_prior, check_vector
 
 ONE_KEY = np.zeros(1, dtype=np.int64)
 ONE_KEY.setflags(write=False)
+
+
+SAVED = Saves(
+    params={"n_classes": Whole(2, size="k"), "prior": Maybe(Plain())},
+    state={"_default_birth": priors("k"), "_sigma_min": Number(0.0, 1e9)},
+)
+"""The declaration of what every tracker saves."""
+
+
+def saved_rows(rows: Mapping[str, Spec], **params: Spec) -> Saves:
+    """The declaration of a banked tracker: its arrays, whose first size is ``"keys"``, and its parameters."""
+    return SAVED.extended(params, {"_state": Fields(rows)}, check=_has_one_key)
+
+
+def _has_one_key(saved: Saved) -> str:
+    return "" if saved.sizes["keys"] == 1 else f"has the state of {saved.sizes['keys']} keys, not of one"
 
 
 class BaseTracker(Beginning):
@@ -74,10 +92,6 @@ class BaseTracker(Beginning):
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
         raise NotImplementedError
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        check_array(state["_default_birth"], "_default_birth", self._default_birth)
-        return super().set_state(state)
-
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(n_classes=3)]  # type: ignore[call-arg]  # which every tracker has
@@ -122,6 +136,4 @@ class BankedTracker(BaseTracker):
         return {**super().get_state(), "_state": self._state._asdict()}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        fresh = self._state._asdict()
-        arrays = {name: check_array(state["_state"][name], name, fresh[name]) for name in fresh}
-        return super().set_state({**state, "_state": type(self._state)(**arrays)})
+        return super().set_state({**state, "_state": type(self._state)(**state["_state"])})

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Either, Maybe, Number, Text, floats, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_option_or_real
 
 _LEVELS = 20  # the longest intervals are 2^19 rounds: longer averages would not be measurably better
@@ -147,6 +148,16 @@ class Aligator(BankedTracker, saved_as="aligator"):
     """
 
     in_threads = True
+
+    saves = saved_rows(
+        {
+            "seen": ints("keys", low=0),
+            "births": vectors("keys", "k"),
+            "sums": vectors("keys", _LEVELS, "k", updates=2.0**20),
+            "log_weights": floats("keys", _LEVELS, "k", low=-1e300, high=1e300),
+        },
+        learning_rate=Maybe(Either((Number(0.0, 1e9), Text(("theory",))))),
+    )
 
     def __init__(
         self,

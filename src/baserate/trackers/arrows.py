@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Maybe, Number, Whole, floats, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer, check_real
 
 _LEVELS = 32  # a bin ends after 2^32 - 1 rounds, more than any stream has
@@ -190,6 +191,20 @@ class Arrows(BankedTracker, saved_as="arrows"):
     """
 
     in_threads = True
+
+    saves = saved_rows(
+        {
+            "seen": ints("keys", low=0),
+            "last": vectors("keys", "k"),
+            "squares": floats("keys", "k", low=0.0, high=1e36),
+            "in_bin": ints("keys", "k", low=0, high=2**32 - 1),
+            "excess": floats("keys", "k", low=0.0, high=1e40),
+            "blocks": vectors("keys", "k", _LEVELS, updates=2.0**32),
+        },
+        sigma=Maybe(Number(0.0)),
+        beta=Number(0.0),
+        horizon=Maybe(Whole(1)),
+    )
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
-from baserate.state import check_array
-from baserate.trackers._tracker import BaseTracker
+from baserate.state.declarations import Either, Maybe, Number, Text, Whole, floats, vectors
+from baserate.trackers._tracker import SAVED, BaseTracker
 from baserate.validation import check_option, check_option_or_real, check_vector
 
 _BLOCK = 128  # experts at a time: their sums stay in the fastest cache while they are judged and combined
@@ -173,6 +173,21 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
     "FLH-FTL" of the appendix; Hazan and Seshadhri, "Adaptive Algorithms for Online Decision Problems", 2007.
     """
 
+    saves = SAVED.extended(
+        params={
+            "experts": Text(("start", "window")),
+            "learning_rate": Maybe(Either((Number(0.0, 1e9), Text(("theory", "simplex"))))),
+        },
+        state={
+            "_t": Whole(),
+            "_sums": vectors("k", "used", updates=2.0**53),
+            "_log_weights": floats("used", high=1e300, finite=False),
+            "_birth": vectors("k"),
+            "_played": vectors("k"),
+        },
+        check=lambda saved: "" if saved.sizes["used"] == saved.state["_t"] + 1 else "has other rounds than it counts",
+    )
+
     def __init__(
         self,
         n_classes: int,
@@ -232,11 +247,6 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
         return {**super().get_state(), "_sums": self._sums[:, :used], "_log_weights": self._log_weights[:used]}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        used = state["_t"] + 1
-        check_array(state["_sums"], "_sums", np.empty((self.n_classes, used)))
-        check_array(state["_log_weights"], "_log_weights", np.empty(used))
-        for name in ("_birth", "_played"):
-            check_array(state[name], name, np.empty(self.n_classes))
         super().set_state(state)
         self._resize(2 * (self._t + 2))
         return self

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Whole, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer
 
 
@@ -72,6 +73,10 @@ class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
     """
 
     in_threads = True
+
+    saves = saved_rows(
+        {"ring": vectors("keys", "window", "k"), "seen": ints("keys", low=0)}, window=Whole(1, size="window")
+    )
 
     def __init__(self, n_classes: int, *, window: int = 100, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 
 
 class State(NamedTuple):
@@ -51,6 +52,8 @@ class FollowTheHistory(BankedTracker, saved_as="follow_the_history"):
     ----------
     Wu, Guo, Su, Weinberger, "Online Adaptation to Label Distribution Shift", NeurIPS 2021.
     """
+
+    saves = saved_rows({"mean": vectors("keys", "k"), "seen": ints("keys", low=0)})
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes

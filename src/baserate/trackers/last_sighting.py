@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 
 
 class State(NamedTuple):
@@ -35,6 +36,8 @@ class LastSighting(BankedTracker, saved_as="last_sighting"):
     >>> tracker.predict()
     array([0.5, 0.5])
     """
+
+    saves = saved_rows({"last": vectors("keys", "k")})
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes

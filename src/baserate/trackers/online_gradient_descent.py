@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Maybe, Number, Whole, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer, check_real
 
 
@@ -61,6 +62,10 @@ class OnlineGradientDescent(BankedTracker, saved_as="online_gradient_descent"):
     ----------
     Zinkevich, "Online Convex Programming and Generalized Infinitesimal Gradient Ascent", ICML 2003.
     """
+
+    saves = saved_rows(
+        {"iterate": vectors("keys", "k"), "seen": ints("keys", low=0)}, variation=Number(0.0), horizon=Maybe(Whole(1))
+    )
 
     def __init__(
         self,

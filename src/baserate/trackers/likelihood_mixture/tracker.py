@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers._tracker import ONE_KEY, BankedTracker
+from baserate.state.declarations import floats, ints, priors
+from baserate.trackers._tracker import ONE_KEY, BankedTracker, saved_rows
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
@@ -124,6 +125,19 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     in_threads = True
     reads_sightings = False  # with evidence, so that an adapter need not compute them
+
+    saves = saved_rows(
+        {
+            "births": priors("keys", "k"),
+            "counts": floats("keys", "k", experts.EXPERTS, low=0.0, high=1e18),
+            "weights": priors("keys", len(experts.SWITCHING_RATES), experts.EXPERTS),
+            "trust": priors("keys", len(experts.SWITCHING_RATES)),
+            "doubted": floats("keys", "k", low=0.0, high=1e18),
+            "doubt": floats("keys", high=1e18),
+            "made": ints("keys", experts.RECALLED, 2, low=0),
+            "rounds": ints("keys", 2, low=0),
+        }
+    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)})
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes

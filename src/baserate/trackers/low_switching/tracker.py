@@ -9,7 +9,21 @@ from numpy.typing import ArrayLike
 
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
-from baserate.state import Beginning, check_array
+from baserate.state import Beginning
+from baserate.state.declarations import (
+    Each,
+    Either,
+    Flag,
+    Maybe,
+    Number,
+    Part,
+    Saves,
+    Text,
+    Together,
+    Whole,
+    floats,
+    vectors,
+)
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.trackers.low_switching.stationary import begin, quantile, straying
@@ -90,6 +104,32 @@ class LowSwitching(Beginning, saved_as="low_switching"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm "LPA"
     of the appendix.
     """
+
+    saves = Saves(
+        params={
+            "tracker": Part(Tracker, {"k": "k"}),
+            "sigma2": Maybe(Number(0.0, 1e18)),
+            "delta": Number(0.0, 1.0),
+            "horizon": Maybe(Whole(1)),
+            "threshold": Either((Number(0.0, 1e18), Text(("calibrated", "theory")))),
+        },
+        state={
+            "tracker_": Part(Tracker, {"k": "k"}),
+            "rounds_": Whole(),
+            "switched_": Flag(),
+            "change_points_": Each(Whole(1)),
+            "_prev": vectors("k"),
+            "_last": vectors("k"),
+            "_in_stretch": Whole(),
+            "_sum": vectors("k", updates=2.0**53),
+            "_squares": floats("k", low=0.0, high=1e36),
+            "_fourth_powers": Number(0.0, 1e72),
+            "_estimates_mean": vectors("k"),
+            "_estimates_spread": Number(-1e36, 1e36),
+            "_straying": Together((floats("phases"), floats("phases"))),
+            "_straying_at": Maybe(Whole(-2000, 2000)),
+        },
+    )
 
     def __init__(
         self,
@@ -262,12 +302,6 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         if self.horizon is None:
             return self.delta * _FIRST_PHASE / (phase * (phase + 1))
         return self.delta / max((self.horizon - 1).bit_length() - _FIRST_PHASE, 1)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        for name in ("_prev", "_last", "_sum", "_squares", "_estimates_mean"):
-            check_array(state[name], name, self._prev)
-        check_array(state["tracker_"].predict(), "tracker_", self._prev)
-        return super().set_state(state)
 
     @classmethod
     def examples(cls) -> list[Self]:
