@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.state.declarations import floats, ints, priors
+from baserate.state.declarations import Together, Whole, floats, ints, priors
 from baserate.trackers._tracker import ONE_KEY, BankedTracker, saved_rows
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
@@ -138,6 +138,16 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             "rounds": ints("keys", 2, low=0),
         }
     ).extended(state={"_slack": floats("k", low=0.0, high=1e9)})
+
+    saved_note = Together(
+        (
+            Whole(1),
+            floats("k", experts.EXPERTS, low=0.0, high=1.0 + 1e-9),
+            priors("k"),
+            floats(experts.RECALLED, low=0.0, high=1.0 + 1e-9),
+            priors("k", low=1e-300),
+        )
+    )
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
