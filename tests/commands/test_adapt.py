@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import baserate
 from baserate.cli import main
-from baserate.files import sinks
+from baserate.files.formats._sinks import TextSink
 
 from ..files.streams import CLASSES, P, frame, holdout, read, write
 from .adapting import adapt, done
@@ -83,7 +83,7 @@ def test_text_that_is_not_needed_stays_as_it_is(tmp_path):
 
 
 def test_a_block_may_end_within_quotes(tmp_path, monkeypatch):
-    monkeypatch.setattr("baserate.files.lines.blocks.__kwdefaults__", {"size": 97})
+    monkeypatch.setattr("baserate.files.formats._lines.blocks.__kwdefaults__", {"size": 97})
     table, _ = frame(40)
     table = table.with_columns(note=pl.Series(["a\nb", 'c "d"\n\ne', ""] * 13 + ["f"]))
     write(table, tmp_path / "s.csv")
@@ -419,14 +419,14 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     write(frame(2000)[0], tmp_path / "s.csv")
     left = 3
 
-    def append(self, table, real=sinks.TextSink.append):
+    def append(self, table, real=TextSink.append):
         nonlocal left
         left -= 1
         if left == 0:
             raise OSError(28, "No space left on device")
         real(self, table)
 
-    monkeypatch.setattr(sinks.TextSink, "append", append)
+    monkeypatch.setattr(TextSink, "append", append)
     result = adapt("s.csv", "-o", "o.csv")
     assert left <= 0
     assert result.exit_code == 1

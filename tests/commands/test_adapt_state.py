@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 import baserate
 from baserate import state
 from baserate.cli import app
-from baserate.files import lock, sinks
+from baserate.files import lock
 from baserate.files import run as running
+from baserate.files.formats._sinks import TextSink
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from ..files.streams import CLASSES, P, frame, holdout, read, write
@@ -506,7 +507,7 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
     words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
     appended = 0
 
-    def full(self, table, real=sinks.TextSink.append):
+    def full(self, table, real=TextSink.append):
         nonlocal appended
         appended += 1
         if appended == 40:
@@ -514,7 +515,7 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
         real(self, table)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sinks.TextSink, "append", full)
+        patch.setattr(TextSink, "append", full)
         result = adapt(*words)
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr

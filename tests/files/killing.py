@@ -8,8 +8,10 @@ from typer.testing import CliRunner
 
 from baserate import state
 from baserate.cli import app
-from baserate.files import lock, sinks
+from baserate.files import lock
 from baserate.files import run as running
+from baserate.files.formats._sinks import TextSink
+from baserate.files.formats.parquet import ParquetSink
 
 
 class Killed(BaseException):
@@ -36,9 +38,9 @@ class Killer:
     def __init__(self, monkeypatch, moment=None):
         self.count, self._moment = 0, moment
         for owner, name in [
-            (sinks.TextSink, "append"),
-            (sinks.ParquetSink, "append"),
-            (sinks.ParquetSink, "finish"),
+            (TextSink, "append"),
+            (ParquetSink, "append"),
+            (ParquetSink, "finish"),
             (running.Kept, "save"),
             (Path, "replace"),
         ]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baserate.files.reading import Chunk
+from baserate.files.formats import Chunk
 from baserate.files.rounds import Rounds, cut, parse_rounds
 
 N = 500

@@ -13,6 +13,7 @@ import typer
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
     from baserate.files.job import Job
@@ -68,7 +69,7 @@ def adapt(
     wide: Annotated[bool, typer.Option("--wide", help="Write the class mix and its band into every row, too.")] = False,
     out_prefix: Annotated[str, typer.Option(help="What new columns begin with.")] = "adapted_",
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Of STREAM: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+        str | None, typer.Option(help=f"Of STREAM: {format_names(last=' or ')}.  (default: by its suffix)")
     ] = None,
     out_format: Annotated[
         str | None, typer.Option(help="Of FILE, likewise.  (default: by its suffix; - is as STREAM)")
@@ -88,19 +89,18 @@ def adapt(
     gc.set_threshold(200_000)
     from baserate.files.job import Job
     from baserate.files.rounds import parse_rounds
-    from baserate.files.source import named
     from baserate.files.stepping import Columns
 
     try:
-        source = named(stream, format)
+        source = source_named(stream, format)
         # What is read from a pipe and written to one has one format.
-        target = named(out, out_format or (source.format if out == "-" else None), option="--out-format")
+        target = source_named(out, out_format or (source.format.name if out == "-" else None), option="--out-format")
         if rounds_file is None and not target.is_stream:
             rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
         job = Job(
             stream=source,
             out=target,
-            holdout=None if holdout is None else named(holdout, format if holdout == "-" else None, option=None),
+            holdout=None if holdout is None else source_named(holdout, format if holdout == "-" else None, option=None),
             rounds_file=rounds_file,
             state=state,
             columns=Columns(labels, key, time, id),
@@ -115,7 +115,7 @@ def adapt(
             refit=refit,
             restart=restart,
             wait=wait,
-            late=None if late is None else named(late, option=None),
+            late=None if late is None else source_named(late, option=None),
             report=report,
         )
     except ValueError as error:
@@ -141,7 +141,7 @@ def _check_report(report: Path, job: "Job") -> None:
 
 
 def _run(job: "Job") -> "Done":
-    from baserate.files.problem import FileProblemError
+    from baserate.files.errors import FileProblemError
     from baserate.files.starting import what_is_left
 
     before = _stop_by_signals()

@@ -9,6 +9,7 @@ import typer
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
     from baserate.backtesting import Backtest
@@ -48,7 +49,7 @@ def backtest(
     level: Annotated[float, typer.Option(help="How often intervals should hold the true difference.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")] = 0,
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Of LOG: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+        str | None, typer.Option(help=f"Of LOG: {format_names(last=' or ')}.  (default: by its suffix)")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -58,7 +59,6 @@ def backtest(
     """
     from baserate.files.log import LogJob
     from baserate.files.rounds import parse_rounds
-    from baserate.files.source import named
 
     if holdout is not None and holdout_share is not None:
         fail("--holdout and --holdout-share are two ways to the same; give one of them.")
@@ -66,9 +66,9 @@ def backtest(
         fail("LOG and --holdout are both standard input; give a file for one of them.")
     try:
         job = LogJob(
-            log=named(log, format),
+            log=source_named(log, format),
             label=label,
-            holdout=None if holdout is None else named(holdout, option=None),
+            holdout=None if holdout is None else source_named(holdout, option=None),
             holdout_label=holdout_label or label,
             share=0.2 if holdout_share is None else holdout_share,
             rounds=parse_rounds(rounds),

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.problem import FileProblemError, listed, shortened
-from baserate.files.reading import Reader
+from baserate.files.errors import FileProblemError, listed, shortened
+from baserate.files.formats import Reader
 from baserate.files.source import Source
 from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray

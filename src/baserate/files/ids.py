@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baserate.files.problem import FileProblemError, shortened
+from baserate.files.errors import FileProblemError, shortened
 from baserate.frames import unnamed
 
 

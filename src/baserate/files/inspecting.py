@@ -7,8 +7,8 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.files.errors import FileProblemError
 from baserate.files.kept import Kept
-from baserate.files.problem import FileProblemError
 from baserate.files.summary import show, summarise
 from baserate.state import loads
 from baserate.validation import check_real

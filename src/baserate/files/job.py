@@ -5,9 +5,10 @@ import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baserate.files.problem import FileProblemError
+from baserate.files.errors import FileProblemError
+from baserate.files.formats import check_readable
 from baserate.files.rounds import Rounds
-from baserate.files.source import Source, check_readable, fingerprint
+from baserate.files.source import Source, fingerprint
 from baserate.files.stepping import Columns
 
 
@@ -83,8 +84,8 @@ class Job(NamedTuple):
         """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
         return {
             "-o": None if self.out.is_stream else str(real(self.out.path)),
-            "--out-format": self.out.format,
-            "--format": self.stream.format,
+            "--out-format": self.out.format.name,
+            "--format": self.stream.format.name,
             "--rounds-file": None if self.rounds_file is None else str(real(self.rounds_file)),
             **{f"--{name}": column for name, column in self.columns._asdict().items()},
             "--rounds": [self.rounds.rows, self.rounds.seconds],
@@ -104,8 +105,10 @@ def check_job(job: Job) -> None:
     _check_waiting(job)
     if job.holdout is None and (job.state is None or not job.state.exists()):
         raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
-    if job.out.is_stream and job.out.format == "parquet":
-        raise ValueError("-o - cannot be Parquet; name a file, or choose another format for standard output.")
+    if job.out.is_stream and job.out.format.no_pipe is not None:
+        raise ValueError(
+            f"-o - cannot be {job.out.format.title}; name a file, or choose another format for standard output."
+        )
     for source in (job.holdout, job.late):
         if source is not None:
             check_readable(source)

@@ -8,7 +8,7 @@ import numpy as np
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.columns import Classes
-from baserate.files.problem import FileProblemError
+from baserate.files.errors import FileProblemError
 from baserate.protocols import IntArray
 from baserate.state import Component, dumps, loads, write_atomically
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from baserate.files.columns import Classes
+from baserate.files.errors import FileProblemError, listed
+from baserate.files.formats import open_reader
 from baserate.files.ids import Ids
-from baserate.files.problem import FileProblemError, listed
-from baserate.files.reading import open_reader
 from baserate.files.source import Source
 from baserate.frames import polars
 from baserate.protocols import IntArray

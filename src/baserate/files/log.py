@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
-from baserate.files.problem import FileProblemError, listed
-from baserate.files.reading import Chunk, open_reader
+from baserate.files.errors import FileProblemError, listed
+from baserate.files.formats import Chunk, open_reader
 from baserate.files.rounds import Rounds, cut, seconds
 from baserate.files.source import Source
 from baserate.frames import polars

@@ -6,9 +6,8 @@ import numpy as np
 
 from baserate.bank import Bank
 from baserate.files.columns import Classes
-from baserate.files.formats import CALLED, can_hold
+from baserate.files.errors import FileProblemError
 from baserate.files.job import Job
-from baserate.files.problem import FileProblemError
 from baserate.files.stepping import Outcome
 from baserate.frames import polars, unnamed
 from baserate.protocols import IntArray
@@ -66,22 +65,22 @@ class Output:
         return frame.with_columns(*shares, label, number, *self._by_round(outcome, numbers))
 
     def _check_types(self, frame: Any, row: int) -> None:
-        """Check that the output can hold every column; Parquet, that it is of the type that it was."""
+        """Check that the output's format can hold every column, and each in the type that it began with if it must."""
         for name, kind in frame.schema.items():
             before = kind if self._schema is None else self._schema[name]
-            if self._format == "parquet" and kind != before:
+            if self._format.fixed_types and kind != before:
                 raise FileProblemError(
                     self._file,
-                    f"is of the type {kind} from here on, and was {before} before; a Parquet file cannot change. Leave "
-                    "it out with --only, or write CSV or JSON lines",
+                    f"is of the type {kind} from here on, and was {before} before; a {self._format.title} file cannot "
+                    f"change. Leave it out with --only, or write {self._format.instead}",
                     row=row + int(unnamed(frame.get_column(name)).is_not_null().arg_max() or 0),
                     column=name,
                 )
-            if not can_hold(self._format, kind):
+            if not self._format.can_hold(kind):
                 raise FileProblemError(
                     self._file,
-                    f"is of the type {kind}, which {CALLED[self._format]} cannot hold; leave it out with --only, or "
-                    f"write {'CSV or JSON lines' if self._format == 'parquet' else 'Parquet'}",
+                    f"is of the type {kind}, which {self._format.title} cannot hold; leave it out with --only, or "
+                    f"write {self._format.instead}",
                     column=name,
                 )
         self._schema = frame.schema

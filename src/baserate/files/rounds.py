@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.problem import FileProblemError, shortened
-from baserate.files.reading import Chunk
+from baserate.files.errors import FileProblemError, shortened
+from baserate.files.formats import Chunk
 from baserate.frames import polars, unnamed
 from baserate.protocols import FloatArray, IntArray
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from baserate.adapters import RegressAndReweight
+from baserate.files.errors import FileProblemError
+from baserate.files.formats import CSV, Reader, Sink, SinkMark, open_reader, open_sink
+from baserate.files.formats.format import CELLS
 from baserate.files.ids import Ids
 from baserate.files.job import Job, check_job, part_of, real
 from baserate.files.kept import Kept
 from baserate.files.late import late_labels
 from baserate.files.lock import Lock, locked
 from baserate.files.output import Output, is_keyed, table_of_rounds
-from baserate.files.problem import FileProblemError
-from baserate.files.reading import CELLS, Reader, open_reader
 from baserate.files.rounds import cut
-from baserate.files.sinks import Sink, open_sink
 from baserate.files.source import fingerprint
 from baserate.files.starting import Start, give_up, put_back, start
 from baserate.files.stepping import Batch, Counts, Outcome, Stepper, read_batch
@@ -99,7 +99,7 @@ class _Run:
     def _new_file(self) -> dict[str, Any]:
         job, width = self._job, len(self._reader.columns)
         size = _LARGEST if self._reader.n_rows is None else self._reader.n_rows // PIECES
-        if job.stream.is_stream and job.out.format != "parquet":
+        if job.stream.is_stream and job.out.format.no_pipe is None:
             size = 1  # what comes through a pipe is passed on a round at a time
         else:
             size = min(max(size, _SMALLEST), _LARGEST, max(CELLS // width, 64))
@@ -146,12 +146,14 @@ class _Run:
         job, file = self._job, self._file
         targets = [(None if job.out.is_stream else real(job.out.path), job.out.format, "out")]
         if job.rounds_file is not None:
-            targets.append((real(job.rounds_file), "csv", "rounds"))
+            targets.append((real(job.rounds_file), CSV, "rounds"))
         self._parts = [(part_of(target, file["token"]), target) for target, _, _ in targets if target is not None]
         self._lock.note([part for part, _ in self._parts])
         for target, form, name in targets:
             part = None if target is None else part_of(target, file["token"])
-            self._sinks.append(open_sink(part, form, file[name] if self._resumed else None))
+            mark = file[name] if self._resumed else None
+            at = None if mark is None else SinkMark(mark["size"], mark["footer"].tobytes())
+            self._sinks.append(open_sink(part, form, at))
 
     def _take_late(self) -> None:
         """Use the labels that have come for rows of earlier files."""
@@ -229,7 +231,8 @@ class _Run:
         assert self._job.state is not None
         assert kept.file is not None
         for name, sink in zip(("out", "rounds"), self._sinks, strict=False):
-            kept.file[name] = sink.mark()
+            mark = sink.mark()
+            kept.file[name] = {"size": mark.size, "footer": np.frombuffer(mark.footer, dtype=np.uint8)}
         for name in Counts._fields:  # which that thread adds up
             setattr(kept, name, getattr(self._kept, name))
         with self._due.saving():

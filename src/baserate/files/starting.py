@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.columns import check_stream, find_classes, read_holdout
+from baserate.files.errors import FileProblemError
+from baserate.files.formats import Reader, check_readable, open_reader
 from baserate.files.job import Job, check_names, part_of, real
 from baserate.files.kept import Kept, load_kept, read_kept
 from baserate.files.lock import Lock
 from baserate.files.output import Output, is_keyed
-from baserate.files.problem import FileProblemError
-from baserate.files.reading import Reader, open_reader
-from baserate.files.source import Source, check_readable, fingerprint
+from baserate.files.source import Source, fingerprint
 from baserate.state import write_atomically
 
 

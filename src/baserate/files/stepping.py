@@ -9,8 +9,8 @@ from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.compiled import compiled
 from baserate.files.columns import Classes
+from baserate.files.errors import FileProblemError, shortened
 from baserate.files.late import names_of
-from baserate.files.problem import FileProblemError, shortened
 from baserate.files.rounds import Piece
 from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray

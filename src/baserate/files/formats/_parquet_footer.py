@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from baserate.files.thrift import (
+from baserate.files.formats._thrift import (
     I64,
     LIST,
     STRUCT,
@@ -31,7 +31,7 @@ _BLOOM = (14, 15)
 
 
 class Part(NamedTuple):
-    """What the footer of a piece says: its row groups, how many rows they have, and the rest."""
+    """The footer of a piece: its row groups, how many rows they have, and the rest."""
 
     groups: list[bytes]
     n_rows: int
@@ -89,9 +89,7 @@ def take_footer(file: IO[bytes], place: int, n_groups: int) -> Part:
         if _ORDINAL in fields:
             fields[_ORDINAL] = Value(fields[_ORDINAL].kind, min(n_groups + i, 2**15 - 1))
         groups.append(write_struct(fields))
-    n_rows = footer[_N_ROWS].value
-    frame = {number: value for number, value in footer.items() if number not in (_N_ROWS, _ROW_GROUPS)}
-    return Part(groups, n_rows, write_struct(frame))
+    return Part(groups, footer[_N_ROWS].value, write_struct(_frame_of(footer)))
 
 
 def footer_of(frame: bytes, groups: list[bytes], n_rows: int) -> bytes:
@@ -107,6 +105,18 @@ def footer_of(frame: bytes, groups: list[bytes], n_rows: int) -> bytes:
     tail = write_struct({number - _ROW_GROUPS: value for number, value in after.items()})
     whole = head + list_head(STRUCT, len(groups)) + b"".join(groups) + tail
     return whole + len(whole).to_bytes(4, "little") + MAGIC
+
+
+def part_of_footer(end: bytes) -> Part:
+    """Take the end of a file apart again that `footer_of` has made."""
+    footer = Reader(end[:-8]).struct()
+    groups = [write_struct(group.value) for group in footer[_ROW_GROUPS].value]
+    return Part(groups, footer[_N_ROWS].value, write_struct(_frame_of(footer)))
+
+
+def _frame_of(footer: Struct) -> Struct:
+    """What a footer says that is not about its rows."""
+    return {number: value for number, value in footer.items() if number not in (_N_ROWS, _ROW_GROUPS)}
 
 
 def _move(fields: Struct, numbers: tuple[int, ...], shift: int) -> None:

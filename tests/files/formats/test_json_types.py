@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from baserate.files.json_types import is_of, joined_type
+from baserate.files.formats._json_types import is_of, joined_type
 
 
 def test_types_that_go_together():

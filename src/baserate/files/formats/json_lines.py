@@ -4,12 +4,14 @@ import io
 import json
 import math
 from collections.abc import Collection, Iterator
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
-from baserate.files.json_types import called, is_of, joined_type, may_have_changed
-from baserate.files.lines import BOM, Block, blocks, check_text
-from baserate.files.problem import FileProblemError, shortened
-from baserate.files.reading import Chunk, check_columns
+from baserate.files.errors import FileProblemError, shortened
+from baserate.files.formats._column_types import parts_of
+from baserate.files.formats._json_types import called, is_of, joined_type, may_have_changed
+from baserate.files.formats._lines import BOM, Block, blocks, check_text
+from baserate.files.formats._sinks import TextSink
+from baserate.files.formats.format import Chunk, Format, Sink, SinkMark, check_columns
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
 
@@ -17,7 +19,7 @@ _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 
 class JsonLinesReader:
-    """Reads a file of JSON lines.
+    """A reader of JSON lines.
 
     The type of a field is the one that it has in the first block where it is not empty. A later block that would have
     to be changed for it is refused; only of a pipe, whole numbers may become numbers with a fraction, because nobody
@@ -187,3 +189,28 @@ def _lines(data: bytes) -> Iterator[bytes]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _write(frame: Any, target: IO[bytes], _first: bool) -> None:
+    frame.write_ndjson(target)
+
+
+def _sink(file: IO[bytes], mark: SinkMark | None) -> Sink:
+    return TextSink(file, mark, _write)
+
+
+def _can_hold(kind: Any) -> bool:
+    return all(part != polars().Binary for part in parts_of(kind))
+
+
+FORMATS = (
+    Format(
+        "jsonl",
+        "a file of JSON lines",
+        (".jsonl", ".ndjson"),
+        JsonLinesReader,
+        _sink,
+        _can_hold,
+        instead="Parquet",
+    ),
+)

@@ -5,17 +5,17 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from baserate.files.parquet_parts import group_rows, read_footer
-from baserate.files.sinks import open_sink
+from baserate.files.formats import FORMATS, open_sink
+from baserate.files.formats._parquet_footer import group_rows, read_footer
 
-from .many_types import N, table
+from ..many_types import N, table
 
 
 @pytest.mark.parametrize("width", [3, 40])  # short lists and long ones are written differently
 @pytest.mark.parametrize("size", [1, 7, 30, N])
 def test_pieces_become_one_file(size, width, tmp_path):
     whole, path = table(width=width), tmp_path / "out.parquet"
-    sink = open_sink(path, "parquet")
+    sink = open_sink(path, FORMATS["parquet"])
     for i in range(0, N, size):
         sink.append(whole.slice(i, size))
     sink.finish()
@@ -39,11 +39,11 @@ def test_a_sink_goes_on_from_its_mark(tmp_path):
     for form in ("parquet", "csv", "jsonl"):
         part = whole if form != "csv" else whole.drop("list", "nested")
         through, broken = tmp_path / f"through.{form}", tmp_path / f"broken.{form}"
-        sink = open_sink(through, form)
+        sink = open_sink(through, FORMATS[form])
         for i in range(0, N, 20):
             sink.append(part.slice(i, 20))
         sink.finish()
-        sink = open_sink(broken, form)
+        sink = open_sink(broken, FORMATS[form])
         sink.append(part.slice(0, 20))
         sink.append(part.slice(20, 20))
         mark = sink.mark()
@@ -51,7 +51,7 @@ def test_a_sink_goes_on_from_its_mark(tmp_path):
         sink.close()
         with broken.open("ab") as file:
             file.write(b"half of a row")
-        sink = open_sink(broken, form, mark)
+        sink = open_sink(broken, FORMATS[form], mark)
         for i in range(40, N, 20):
             sink.append(part.slice(i, 20))
         sink.finish()
@@ -59,7 +59,7 @@ def test_a_sink_goes_on_from_its_mark(tmp_path):
 
 
 def test_types_may_not_change(tmp_path):
-    sink = open_sink(tmp_path / "out.parquet", "parquet")
+    sink = open_sink(tmp_path / "out.parquet", FORMATS["parquet"])
     sink.append(pl.DataFrame({"a": [1]}))
     with pytest.raises(ValueError, match="changed their types"):
         sink.append(pl.DataFrame({"a": [1.5]}))

@@ -1,14 +1,15 @@
-"""CSV files, in blocks of lines. Columns that are not needed as numbers stay the text that they are."""
+"""CSV and tab-separated files, in blocks of lines. Columns that are not needed as numbers stay text, unchanged."""
 
 import csv
 import io
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
-from baserate.files.lines import BOM, Block, blocks, check_text
-from baserate.files.problem import FileProblemError, shortened
-from baserate.files.reading import CELLS, Chunk, check_columns
+from baserate.files.errors import FileProblemError, shortened
+from baserate.files.formats._lines import BOM, Block, blocks, check_text
+from baserate.files.formats._sinks import TextSink
+from baserate.files.formats.format import CELLS, Chunk, Format, Sink, SinkMark, check_columns
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
 
@@ -16,11 +17,11 @@ _QUOTED = re.compile(rb'"[^"]*"')
 
 
 class CsvReader:
-    """Reads a CSV file with a header; tab-separated if its format is ``"tsv"``."""
+    """A reader of text with a header, fields separated by one character, and quotes as in CSV."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, separator: str = ",") -> None:
         self._source = source
-        self._separator = "\t" if source.format == "tsv" else ","
+        self._separator = separator
         self._file = source.open()
         try:
             self._begin(source)
@@ -171,3 +172,36 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def can_hold(kind: Any) -> bool:
+    """Tell whether a field of CSV can hold a type: anything but lists, objects, bytes and lengths of time.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> can_hold(pl.String), can_hold(pl.List(pl.Int64))
+    (True, False)
+    """
+    pl = polars()
+    return not kind.is_nested() and kind not in (pl.Binary, pl.Duration)
+
+
+def separated(name: str, title: str, suffixes: tuple[str, ...], separator: str) -> Format:
+    """A format of text with a header whose fields are separated by a character."""
+
+    def write(frame: Any, target: IO[bytes], first: bool) -> None:
+        frame.write_csv(target, include_header=first, separator=separator)
+
+    def reader(source: Source) -> CsvReader:
+        return CsvReader(source, separator)
+
+    def sink(file: IO[bytes], mark: SinkMark | None) -> Sink:
+        return TextSink(file, mark, write)
+
+    return Format(name, title, suffixes, reader, sink, can_hold, instead="Parquet")
+
+
+CSV = separated("csv", "CSV", (".csv",), ",")
+TSV = separated("tsv", "a tab-separated file", (".tsv",), "\t")
+FORMATS = (CSV, TSV)

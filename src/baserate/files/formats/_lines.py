@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-from baserate.files.problem import FileProblemError
+from baserate.files.errors import FileProblemError
 
 BLOCK = 1 << 23
 _LONGEST = 1 << 26

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baserate.files.thrift import (
+from baserate.files.formats._thrift import (
     BINARY,
     BYTE,
     DOUBLE,
@@ -23,7 +23,7 @@ from baserate.files.thrift import (
     write_struct,
 )
 
-from .many_types import table
+from ..many_types import table
 
 
 def values(depth=2):

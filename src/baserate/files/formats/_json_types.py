@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from baserate.files.problem import listed
+from baserate.files.errors import listed
 from baserate.frames import polars, unnamed
 
 _LAST_EXACT = 2.0**53  # whole numbers from here on are not all numbers with a fraction, too

@@ -1,18 +1,21 @@
-"""Parquet files, by row groups."""
+"""Parquet files: read and written by row groups."""
 
 from collections.abc import Collection, Iterator
+from typing import IO, Any
 
-from baserate.files.parquet_parts import group_rows, read_footer
-from baserate.files.problem import FileProblemError
-from baserate.files.reading import CELLS, Chunk, check_columns
+from baserate.files.errors import FileProblemError
+from baserate.files.formats._column_types import parts_of
+from baserate.files.formats._parquet_footer import footer_of, group_rows, part_of_footer, read_footer, take_footer
+from baserate.files.formats._sinks import FileSink
+from baserate.files.formats.format import CELLS, Chunk, Format, SinkMark, check_columns
 from baserate.files.source import Source
-from baserate.frames import no_panic, polars
+from baserate.frames import disk_errors, no_panic, polars
 
 _LONG_FOOTER = 1 << 20
 
 
 class ParquetReader:
-    """Reads a Parquet file; a row group at a time where it is not too large."""
+    """A reader of a Parquet file; a row group at a time where it is not too large."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -73,3 +76,53 @@ class ParquetReader:
                     ) from error
                 yield Chunk(part, start, start, start)
             begin = end
+
+
+class ParquetSink(FileSink):
+    """A Parquet file that grows by a row group for each frame; the footers are kept and joined at the end."""
+
+    def __init__(self, file: IO[bytes], mark: SinkMark | None = None) -> None:
+        super().__init__(file, mark)
+        self._groups: list[bytes] = []
+        self._n_rows = 0
+        self._frame = b""
+        if mark is not None and mark.footer:
+            self._groups, self._n_rows, self._frame = part_of_footer(mark.footer)
+
+    def append(self, frame: Any) -> None:
+        # Probabilities hardly compress: zstd takes twice as long to make the file a twentieth smaller.
+        with disk_errors():
+            frame.write_parquet(self._file, compression="snappy", row_group_size=max(len(frame), 1))
+        part = take_footer(self._file, self._size, len(self._groups))
+        self._size = self._file.tell()
+        if self._frame and part.frame != self._frame:
+            raise ValueError("the columns have changed their types since the file was begun.")
+        self._groups += part.groups
+        self._n_rows += part.n_rows
+        self._frame = part.frame
+
+    def mark(self) -> SinkMark:
+        return SinkMark(self._size, footer_of(self._frame, self._groups, self._n_rows) if self._frame else b"")
+
+    def finish(self, *, settled: bool = False) -> None:
+        self._write(footer_of(self._frame, self._groups, self._n_rows))
+        super().finish(settled=settled)
+
+
+def _can_hold(kind: Any) -> bool:
+    return all(part != polars().Struct or part.fields for part in parts_of(kind))
+
+
+FORMATS = (
+    Format(
+        "parquet",
+        "Parquet",
+        (".parquet", ".pq"),
+        ParquetReader,
+        ParquetSink,
+        _can_hold,
+        instead="CSV or JSON lines",
+        fixed_types=True,
+        no_pipe="its end comes first",
+    ),
+)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from baserate.cli import app
 
-from .streams import frame, holdout, write
+from ..streams import frame, holdout, write
 
 N = 200
 
@@ -17,7 +17,7 @@ N = 200
 @pytest.fixture(autouse=True)
 def in_a_folder_with_a_holdout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("baserate.files.lines.blocks.__kwdefaults__", {"size": 2000})  # several blocks
+    monkeypatch.setattr("baserate.files.formats._lines.blocks.__kwdefaults__", {"size": 2000})  # several blocks
     write(holdout(), tmp_path / "holdout.csv")
 
 
