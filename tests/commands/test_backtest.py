@@ -15,7 +15,7 @@ from baserate.backtesting import backtest as replay
 from baserate.cli import app, main
 from baserate.files.formats import source_named
 from baserate.files.log import LogJob, read_log
-from baserate.files.rounds import parse_rounds
+from baserate.files.rounds import parse_round_length
 
 from ..files.streams import CLASSES, P, frame, holdout, write
 from .backtested import done, found, log, refused
@@ -85,7 +85,7 @@ def test_empty_windows_count_as_in_adapt(tmp_path):
     said = done("log.csv", "--label", "truth", "--holdout-label", "label", "--methods", "none", *words).stdout
     assert re.search(rf"baserate +{100 * wrong:.2f} ", said)
     read = read_log(
-        LogJob(source_named("log.csv"), "truth", source_named("h.csv"), rounds=parse_rounds("1h"), time="at")
+        LogJob(source_named("log.csv"), "truth", source_named("h.csv"), rounds=parse_round_length("1h"), time="at")
     )
     assert read.idle.sum() == 250
     priors = pl.read_csv("o.rounds.csv").select(f"prior_{name}" for name in CLASSES).to_numpy()

@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from baserate import state
 from baserate.cli import app
-from baserate.files import lock
-from baserate.files import run as running
+from baserate.files.adapting import lock, save_schedule
+from baserate.files.adapting.run import FileRun
+from baserate.files.adapting.state import StreamState
 from baserate.files.formats._sinks import TextSink
 from baserate.files.formats.parquet import ParquetSink
 
@@ -41,13 +42,15 @@ class Killer:
             (TextSink, "append"),
             (ParquetSink, "append"),
             (ParquetSink, "finish"),
-            (running.Kept, "save"),
+            (StreamState, "save"),
             (Path, "replace"),
         ]:
             monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
         for name in ("_remove", "_take_back"):
-            monkeypatch.setattr(running._Run, name, lambda self: None)
-        monkeypatch.setattr(running, "SPENT", float("inf"))  # so that moments do not depend on how long saving takes
+            monkeypatch.setattr(FileRun, name, lambda self: None)
+        monkeypatch.setattr(
+            save_schedule, "SPENT", float("inf")
+        )  # so that moments do not depend on how long saving takes
         if moment is not None:
             monkeypatch.setattr(lock, "_release", lambda file, path: os.close(file))
 
@@ -71,4 +74,4 @@ def killed_in_the_midst(words, monkeypatch, moment=60):
         Killer(patch, moment)
         with pytest.raises(Killed):
             adapt(*words)
-    assert not state.load("kept").file["finished"]
+    assert not state.load("kept").file.finished

@@ -16,8 +16,7 @@ from baserate.commands.words import as_note, split_names
 from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
-    from baserate.files.job import Job
-    from baserate.files.run import Done
+    from baserate.files.adapting import AdaptJob, AdaptResult
 
 
 def adapt(
@@ -87,9 +86,8 @@ def adapt(
     # Starting up makes 150,000 objects that stay. To look for garbage among them again and again would take a third of
     # a second, and there is none.
     gc.set_threshold(200_000)
-    from baserate.files.job import Job
-    from baserate.files.rounds import parse_rounds
-    from baserate.files.stepping import Columns
+    from baserate.files.adapting import AdaptJob, ColumnRoles
+    from baserate.files.rounds import parse_round_length
 
     try:
         source = source_named(stream, format)
@@ -97,14 +95,14 @@ def adapt(
         target = source_named(out, out_format or (source.format.name if out == "-" else None), option="--out-format")
         if rounds_file is None and not target.is_stream:
             rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
-        job = Job(
+        job = AdaptJob(
             stream=source,
             out=target,
             holdout=None if holdout is None else source_named(holdout, format if holdout == "-" else None, option=None),
             rounds_file=rounds_file,
             state=state,
-            columns=Columns(labels, key, time, id),
-            rounds=parse_rounds(rounds),
+            columns=ColumnRoles(labels, key, time, id),
+            rounds=parse_round_length(rounds),
             prefix=prefix,
             names=split_names(columns),
             holdout_label=holdout_label,
@@ -124,13 +122,13 @@ def adapt(
         _check_report(report, job)
     done = _run(job)
     _say(done, job, as_json)
-    if report is not None and done.earlier:
+    if report is not None and done.earlier_file:
         typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
     elif report is not None:
         _report(report, done, job, as_json)
 
 
-def _check_report(report: Path, job: "Job") -> None:
+def _check_report(report: Path, job: "AdaptJob") -> None:
     check_writable(report, "--report", "report.html")
     if job.rounds_file is None:
         fail("--report needs the table of rounds; name a file for it with --rounds-file.")
@@ -140,9 +138,9 @@ def _check_report(report: Path, job: "Job") -> None:
         fail(f"{error} (or leave --report out)")
 
 
-def _run(job: "Job") -> "Done":
+def _run(job: "AdaptJob") -> "AdaptResult":
+    from baserate.files.adapting import what_is_left
     from baserate.files.errors import FileProblemError
-    from baserate.files.starting import what_is_left
 
     before = _stop_by_signals()
     try:
@@ -186,8 +184,8 @@ def _stop_by_signals() -> dict[signal.Signals, Any]:
     return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
-def _watched(job: "Job") -> "Done":
-    from baserate.files.run import Watch, run
+def _watched(job: "AdaptJob") -> "AdaptResult":
+    from baserate.files.adapting import ProgressCallback, adapt_file
 
     with progress_bars() as progress:
         task = progress.add_task("Fitting", total=None)
@@ -195,19 +193,19 @@ def _watched(job: "Job") -> "Done":
         def begin(total: int | None, done: int) -> None:
             progress.update(task, description="Adapting", total=total, completed=done)
 
-        return run(job, Watch(begin, lambda n: progress.advance(task, n)))
+        return adapt_file(job, ProgressCallback(begin, lambda n: progress.advance(task, n)))
 
 
-def _say(done: "Done", job: "Job", as_json: bool) -> None:
-    from baserate.files.summary import summarise
+def _say(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
+    from baserate.files.adapting.summary import summarise
 
-    found: dict[str, Any] = summarise(done.kept, job.level) | {
+    found: dict[str, Any] = summarise(done.state, job.level) | {
         "out": job.out.name,
         "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
         "rows_now": done.rows,
         "resumed_at_row": done.first_row,
-        "nothing_to_do": done.already,
-        "earlier_file": done.earlier,
+        "nothing_to_do": done.nothing_to_do,
+        "earlier_file": done.earlier_file,
     }
     to_stderr = job.out.is_stream
     if as_json:
@@ -215,17 +213,17 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from baserate.files.summary import show
+    from baserate.files.adapting.summary import show
 
     show(Console(highlight=False, stderr=to_stderr), found)
 
 
-def _report(path: Path, done: "Done", job: "Job", as_json: bool) -> None:
+def _report(path: Path, done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
     from baserate.reports.adapt import write
 
     assert job.rounds_file is not None
     try:
-        write(path, done.kept, job.rounds_file, job.level)
+        write(path, done.state, job.rounds_file, job.level)
     except OSError as error:
         fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
     typer.echo(f"Report: {path.resolve()}", err=as_json or job.out.is_stream)

@@ -58,7 +58,7 @@ def backtest(
     baserate backtest log.csv --label truth --report backtest.html
     """
     from baserate.files.log import LogJob
-    from baserate.files.rounds import parse_rounds
+    from baserate.files.rounds import parse_round_length
 
     if holdout is not None and holdout_share is not None:
         fail("--holdout and --holdout-share are two ways to the same; give one of them.")
@@ -71,7 +71,7 @@ def backtest(
             holdout=None if holdout is None else source_named(holdout, option=None),
             holdout_label=holdout_label or label,
             share=0.2 if holdout_share is None else holdout_share,
-            rounds=parse_rounds(rounds),
+            rounds=parse_round_length(rounds),
             time=time,
             prefix=prefix,
             names=split_names(columns),

@@ -7,9 +7,10 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.files.adapting.state import FileProgress, StreamState
+from baserate.files.adapting.summary import show, summarise
+from baserate.files.columns import Classes
 from baserate.files.errors import FileProblemError
-from baserate.files.kept import Kept
-from baserate.files.summary import show, summarise
 from baserate.state import loads
 from baserate.validation import check_real
 
@@ -25,17 +26,17 @@ def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str
     except OSError as error:
         raise FileProblemError(str(path), f"cannot be read ({error.strerror})") from error
     held = loads(data, name=str(path))
-    kept = held if isinstance(held, Kept) else _alone(held, path)
-    found = {"state": str(path), "bytes": len(data), "holds": type(kept.adapter).__name__, **summarise(kept, level)}
-    if isinstance(held, Kept):
-        found["file"] = _file(held)
-    if isinstance(kept.adapter, Bank):
-        found["key_priors"] = _furthest(kept.adapter, kept.of_classes.names, keys)
+    state = held if isinstance(held, StreamState) else _alone(held, path)
+    found = {"state": str(path), "bytes": len(data), "holds": type(state.adapter).__name__, **summarise(state, level)}
+    if isinstance(held, StreamState):
+        found["file"] = None if held.file is None else _file(held.file)
+    if state.bank is not None:
+        found["key_priors"] = _furthest(state.bank, state.classes.names, keys)
     return found
 
 
-def _alone(held: Any, path: Path) -> Kept:
-    """An adapter or a bank that was saved by itself; its classes have no names."""
+def _alone(held: Any, path: Path) -> StreamState:
+    """The state of an adapter or a bank that was saved by itself; its classes have no names."""
     adapter = held.adapter if isinstance(held, Bank) else held
     if not isinstance(adapter, RegressAndReweight):
         raise FileProblemError(
@@ -46,16 +47,19 @@ def _alone(held: Any, path: Path) -> Kept:
             str(path),
             f"holds a {type(held).__name__} that was not fitted, so that it knows no class mix; nothing is shown",
         )
-    kept = Kept()
+    state = StreamState()
     names = [str(i) for i in range(len(adapter.source_prior_))]
-    kept.adapter, kept.classes = held, {"columns": names, "names": names, "numbered": True}
-    return kept
+    state.adapter, state.classes = held, Classes(names, names, numbered=True)
+    return state
 
 
-def _file(kept: Kept) -> dict[str, Any] | None:
-    if kept.file is None:
-        return None
-    return {name: kept.file[name] for name in ("name", "fingerprint", "finished", "row")}
+def _file(file: FileProgress) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "fingerprint": file.fingerprint,
+        "finished": file.finished,
+        "row": file.position.row,
+    }
 
 
 def _furthest(bank: Bank, names: list[str], most: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
 from baserate.files.errors import FileProblemError, listed
 from baserate.files.formats import Chunk, open_reader
-from baserate.files.rounds import Rounds, cut, seconds
+from baserate.files.rounds import RoundLength, cut, seconds
 from baserate.files.source import Source
 from baserate.frames import polars
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
@@ -30,7 +30,7 @@ class LogJob(NamedTuple):
         Their column of labels.
     share : float
         Which part of the log is the holdout, where it has none of its own.
-    rounds : Rounds
+    rounds : RoundLength
         How the log is cut.
     time : str, optional
         The column of time stamps.
@@ -43,7 +43,7 @@ class LogJob(NamedTuple):
     holdout: Source | None = None
     holdout_label: str = "label"
     share: float = 0.2
-    rounds: Rounds = Rounds()
+    rounds: RoundLength = RoundLength()
     time: str | None = None
     prefix: str = "p_"
     names: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ def _check_holdout(job: LogJob, classes: Classes, y: IntArray, first: int) -> No
 
 def _starts(job: LogJob, n: int, times: FloatArray | None) -> tuple[IntArray | None, IntArray | None]:
     """Where rounds start, cut as `baserate adapt` does, and how many windows were empty before each."""
-    if job.rounds == Rounds():
+    if job.rounds == RoundLength():
         return None, None
     name = job.time or "row"
     frame = polars().DataFrame({name: np.zeros(n) if times is None else times})

@@ -24,8 +24,8 @@ SHORTEST, SHARE, LARGEST = 100, 100, 10_000
 nearly from its start, and a large one does not spend its time on rounds."""
 
 
-class Rounds(NamedTuple):
-    """How a stream is cut.
+class RoundLength(NamedTuple):
+    """The length of a round, in rows or in time.
 
     Parameters
     ----------
@@ -39,6 +39,22 @@ class Rounds(NamedTuple):
     seconds: float = 0.0
 
 
+class ReadPosition(NamedTuple):
+    """A row of a file, and where a reader can start to get there.
+
+    Parameters
+    ----------
+    row : int
+        Number of the row, from 0.
+    mark, mark_row : int
+        A place in the file at or before it that a reader can start from, and the number of the row there.
+    """
+
+    row: int = 0
+    mark: int = 0
+    mark_row: int = 0
+
+
 class Piece(NamedTuple):
     """Whole rounds that follow each other.
 
@@ -50,8 +66,8 @@ class Piece(NamedTuple):
         Number of the first row in the file, from 0.
     starts : (m + 1,) array of int
         Round j is the rows ``starts[j]:starts[j + 1]`` of the frame.
-    resume : (row, mark, mark_row)
-        Where the next piece starts, and where a reader has to start for it.
+    resume : ReadPosition
+        Where the next piece starts.
     windows : (m,) array of int, optional
         The window of time that each round is in, where it is cut by time.
     """
@@ -59,29 +75,29 @@ class Piece(NamedTuple):
     frame: Any
     row: int
     starts: IntArray
-    resume: tuple[int, int, int]
+    resume: ReadPosition
     windows: IntArray | None = None
 
 
-def parse_rounds(text: str) -> Rounds:
-    """Rounds as they are written on the command line.
+def parse_round_length(text: str) -> RoundLength:
+    """RoundLength as they are written on the command line.
 
     Examples
     --------
-    >>> parse_rounds("500")
-    Rounds(rows=500, seconds=0.0)
-    >>> parse_rounds("15min").seconds
+    >>> parse_round_length("500")
+    RoundLength(rows=500, seconds=0.0)
+    >>> parse_round_length("15min").seconds
     900.0
     """
     if text == "auto":
-        return Rounds()
+        return RoundLength()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found:
         number, unit = float(found[1]), found[2]
         if not unit and number == int(number) and number >= 1:
-            return Rounds(int(number))
+            return RoundLength(int(number))
         if unit in _UNITS and number > 0:
-            return Rounds(LONGEST, number * _UNITS[unit])
+            return RoundLength(LONGEST, number * _UNITS[unit])
     raise ValueError(
         f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d (s, m "
         "or min, h, d, w, in small letters), or auto."
@@ -89,7 +105,7 @@ def parse_rounds(text: str) -> Rounds:
 
 
 def cut(
-    chunks: Iterator[Chunk], rounds: Rounds, size: int, *, file: str, time: str | None, row: int
+    chunks: Iterator[Chunk], rounds: RoundLength, size: int, *, file: str, time: str | None, row: int
 ) -> Iterator[Piece]:
     """Pieces of at least `size` rows and of whole rounds; the last one ends where the file does.
 
@@ -99,7 +115,7 @@ def cut(
     ----------
     chunks : iterator of Chunk
         The file, from `row` on or from before it.
-    rounds : Rounds
+    rounds : RoundLength
         What a round is.
     size : int
         Rows of a piece, or a few more.
@@ -134,7 +150,7 @@ def cut(
                 frame.slice(first, end - first),
                 row + first,
                 starts[begin : i + 1] - first,
-                (row + end, *marks[0][::-1]),
+                ReadPosition(row + end, *marks[0][::-1]),
                 None if windows is None else windows[starts[begin:i]],
             )
             begin = int(i)
@@ -145,15 +161,15 @@ def cut(
         starts, windows = _starts(frame, rounds, time, file, row, last)
         end = row + len(frame)
         of_rounds = None if windows is None else windows[starts[:-1]]
-        yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]), of_rounds)
+        yield Piece(frame, row, starts, ReadPosition(end, *_from(marks, end)[0][::-1]), of_rounds)
 
 
-def _rows(rounds: Rounds, row: int) -> int:
+def _rows(rounds: RoundLength, row: int) -> int:
     """How many rows the round has that starts at a row."""
     return rounds.rows or min(max(row // SHARE, SHORTEST), LARGEST)
 
 
-def _is_whole(starts: IntArray, rounds: Rounds, row: int) -> bool:
+def _is_whole(starts: IntArray, rounds: RoundLength, row: int) -> bool:
     return bool(starts[-1] - starts[-2] == _rows(rounds, row + int(starts[-2])))
 
 
@@ -164,7 +180,7 @@ def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
 
 
 def _starts(
-    frame: Any, rounds: Rounds, time: str | None, file: str, row: int, last: int | None
+    frame: Any, rounds: RoundLength, time: str | None, file: str, row: int, last: int | None
 ) -> tuple[IntArray, IntArray | None]:
     """Where rounds start among rows of which the first starts one, and the number of rows; and the rows' windows."""
     n = len(frame)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from baserate._version import __version__
-from baserate.adapters import RegressAndReweight
-from baserate.files.kept import Kept
-from baserate.files.summary import sentences, summarise
+from baserate.files.adapting.state import StreamState
+from baserate.files.adapting.summary import sentences, summarise
 from baserate.frames import polars
 from baserate.protocols import FloatArray
 from baserate.reports import figures, page
@@ -28,24 +27,24 @@ _READING = {
 }
 
 
-def write(path: Path, kept: Kept, rounds_file: Path, level: float) -> None:
+def write(path: Path, state: StreamState, rounds_file: Path, level: float) -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(kept, polars().read_csv(rounds_file, infer_schema_length=None), level).encode())
+    write_atomically(path, render(state, polars().read_csv(rounds_file, infer_schema_length=None), level).encode())
 
 
-def render(kept: Kept, rounds: Any, level: float) -> str:
+def render(state: StreamState, rounds: Any, level: float) -> str:
     """The page.
 
     Parameters
     ----------
-    kept : Kept
+    state : StreamState
         The state at the end.
     rounds : polars.DataFrame
         The table of rounds.
     level : float
         Of the bands.
     """
-    found = summarise(kept, level)
+    found = summarise(state, level)
     names = found["classes"]
     keyed = "key" in rounds.columns
     rounds = _mean_over_keys(rounds, names) if keyed else rounds
@@ -54,12 +53,12 @@ def render(kept: Kept, rounds: Any, level: float) -> str:
     # Those first that have been furthest from where they started.
     order = np.argsort(-np.abs(priors - source).max(axis=0), kind="stable")[:_MOST].tolist()
     pictures = [_class_figure(rounds, names[c], source[c], i) for i, c in enumerate(order)]
-    if isinstance(kept.adapter, RegressAndReweight):
-        pictures.append(_evidence_figure(rounds, 1.0 / (kept.adapter.alpha or 1.0)))
+    if state.bank is None:
+        pictures.append(_evidence_figure(rounds, 1.0 / (state.fitted.alpha or 1.0)))
     said = "".join(f"<p>{escape(text)}</p>" for text in sentences(found))
     mean = " Shares are means over the keys, by their rows." if keyed else ""
     more = f" The {_MOST} that moved furthest of {len(names):,} classes are shown." if len(names) > _MOST else ""
-    name = "" if kept.file is None else kept.file["name"]
+    name = "" if state.file is None else state.file.name
     body = f"""<main>
 <h1>{_TITLE}</h1>
 <p class="lead">{escape(name)}</p>

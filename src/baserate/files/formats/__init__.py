@@ -8,12 +8,12 @@ from typing import IO
 
 from baserate.files.errors import FileProblemError
 from baserate.files.formats.csv import CSV
-from baserate.files.formats.format import Chunk, Format, Reader, Sink, SinkMark
+from baserate.files.formats.format import CELLS, Chunk, Format, Reader, Sink, SinkMark
 from baserate.files.source import Source
 
 __all__ = [
-    "CSV", "FORMATS", "Chunk", "Format", "Reader", "Sink", "SinkMark", "check_readable", "format_names", "open_reader",
-    "open_sink", "source_named",
+    "CELLS", "CSV", "FORMATS", "Chunk", "Format", "Reader", "Sink", "SinkMark", "check_readable", "format_names",
+    "open_reader", "open_sink", "source_named",
 ]  # fmt: skip
 
 MODULES = (

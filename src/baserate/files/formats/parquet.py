@@ -102,11 +102,16 @@ class ParquetSink(FileSink):
         self._frame = part.frame
 
     def mark(self) -> SinkMark:
-        return SinkMark(self._size, footer_of(self._frame, self._groups, self._n_rows) if self._frame else b"")
+        return mark_of_parts(self._size, self._groups, self._n_rows, self._frame)
 
     def finish(self, *, settled: bool = False) -> None:
         self._write(footer_of(self._frame, self._groups, self._n_rows))
         super().finish(settled=settled)
+
+
+def mark_of_parts(size: int, groups: list[bytes], n_rows: int, frame: bytes) -> SinkMark:
+    """The mark of a file of some size, from its row groups, how many rows they have, and the rest of the footer."""
+    return SinkMark(size, footer_of(frame, groups, n_rows) if frame else b"")
 
 
 def _can_hold(kind: Any) -> bool:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from baserate.files.job import real
+from baserate.files.adapting.paths import resolved
 
 if sys.platform == "win32":
     import msvcrt
@@ -91,7 +91,7 @@ def locked(state: Path | None) -> Iterator[Lock]:
     if state is None:
         yield Lock(None)
         return
-    path = real(state)
+    path = resolved(state)
     beside = path.with_name(f".{path.name}.lock")
     try:
         file = _take(beside)

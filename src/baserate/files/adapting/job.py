@@ -1,42 +1,48 @@
-"""What ``baserate adapt`` is asked to do."""
+"""The job of ``baserate adapt``: its files and options, and the checks that need no file to be read."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from baserate.files.errors import FileProblemError
+from baserate.files.adapting.paths import resolved, same_file
 from baserate.files.formats import check_readable
-from baserate.files.rounds import Rounds
+from baserate.files.rounds import RoundLength
 from baserate.files.source import Source, fingerprint
-from baserate.files.stepping import Columns
 
 
-class Job(NamedTuple):
-    """A run over one file.
+class ColumnRoles(NamedTuple):
+    """The columns that are used beside the probabilities, by what they are used for."""
+
+    labels: str | None = None
+    key: str | None = None
+    time: str | None = None
+    id: str | None = None
+
+
+class AdaptJob(NamedTuple):
+    """One file to adapt, and every option of the command.
 
     Parameters
     ----------
     stream, out : Source
-        What is read, and what is written.
+        The file to read, and the one to write.
     holdout : Source, optional
         Labelled rows; needed unless there is a state.
     rounds_file : path, optional
         Where the table of rounds goes.
     state : path, optional
         Where the trackers are kept.
-    columns : Columns
-        The columns that are not probabilities.
-    rounds : Rounds
-        How the stream is cut.
+    columns : ColumnRoles
+        The columns that are used beside the probabilities.
+    rounds : RoundLength
+        The length of a round.
     prefix : str
-        What the columns of probabilities begin with.
+        The prefix of the columns of probabilities.
     names : tuple of str
         The columns of probabilities, where they are named.
     holdout_label : str
         The column of the holdout's labels.
     out_prefix : str
-        What new columns begin with.
+        The prefix of new columns.
     only : bool
         Leave the columns out that are not used.
     wide : bool
@@ -48,11 +54,11 @@ class Job(NamedTuple):
     restart : bool
         Go back to where a file began that was not finished.
     wait : int
-        How many samples may wait for a label that comes later, by their ids.
+        The number of rows to remember for late labels, which find them by their ids.
     late : Source, optional
-        Labels that have come for samples of earlier files.
+        Labels that have come for rows of earlier files.
     report : path, optional
-        Where a report will be written afterwards; here only to see that it is in nobody's way.
+        Where a report will be written afterwards; here only to check that it is no other file of the run.
     """
 
     stream: Source
@@ -60,8 +66,8 @@ class Job(NamedTuple):
     holdout: Source | None = None
     rounds_file: Path | None = None
     state: Path | None = None
-    columns: Columns = Columns()
-    rounds: Rounds = Rounds()
+    columns: ColumnRoles = ColumnRoles()
+    rounds: RoundLength = RoundLength()
     prefix: str = "p_"
     names: tuple[str, ...] = ()
     holdout_label: str = "label"
@@ -77,16 +83,16 @@ class Job(NamedTuple):
 
     @property
     def resumable(self) -> bool:
-        """Whether a killed run can go on: not where a pipe is read or written, of which nothing can be taken back."""
+        """True if a killed run can be resumed: there is a state, and no pipe, of which nothing can be taken back."""
         return self.state is not None and not self.stream.is_stream and not self.out.is_stream
 
     def options(self) -> dict[str, Any]:
         """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
         return {
-            "-o": None if self.out.is_stream else str(real(self.out.path)),
+            "-o": None if self.out.is_stream else str(resolved(self.out.path)),
             "--out-format": self.out.format.name,
             "--format": self.stream.format.name,
-            "--rounds-file": None if self.rounds_file is None else str(real(self.rounds_file)),
+            "--rounds-file": None if self.rounds_file is None else str(resolved(self.rounds_file)),
             **{f"--{name}": column for name, column in self.columns._asdict().items()},
             "--rounds": [self.rounds.rows, self.rounds.seconds],
             "--out-prefix": self.out_prefix,
@@ -98,8 +104,8 @@ class Job(NamedTuple):
         }
 
 
-def check_job(job: Job) -> None:
-    """Check what can be known before anything is read."""
+def check_job(job: AdaptJob) -> None:
+    """Check everything that can be known before a file is read: the options, and the files that they name."""
     if job.rounds.seconds and job.columns.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
     _check_waiting(job)
@@ -114,6 +120,11 @@ def check_job(job: Job) -> None:
             check_readable(source)
     if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
         raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
+    _check_outputs(job)
+
+
+def _check_outputs(job: AdaptJob) -> None:
+    """Check that every output can be put where it belongs, and replaces no other file of the run."""
     inputs = [source for source in (job.stream, job.holdout, job.late) if source is not None and not source.is_stream]
     outputs = [
         *([] if job.out.is_stream else [("-o", job.out.path)]),
@@ -123,23 +134,23 @@ def check_job(job: Job) -> None:
     ]
     for i, (option, path) in enumerate(outputs):
         for source in inputs:
-            if _same(path, source.path):
+            if same_file(path, source.path):
                 raise ValueError(f"{option} {path} is read by this run; name another file.")
         for other, taken in outputs[:i]:
-            if _same(path, taken):
+            if same_file(path, taken):
                 raise ValueError(f"{option} {path} is the file of {other}, too; name another.")
         if path.is_dir():
             raise ValueError(f"{option} {path} is a folder; name a file.")
         if path.exists() and not path.is_file():
             pipe = "; into a pipe or a device, write with -o -" if option == "-o" else ""
             raise ValueError(f"{option} {path} is a pipe or a device, which cannot be replaced; name a file{pipe}.")
-        folder = real(path).parent
+        folder = resolved(path).parent
         if not folder.is_dir():
             shown = path.parent if not path.is_symlink() else folder
             raise ValueError(f"{option} {path}: there is no folder {shown}; make it first, or name another.")
 
 
-def _check_waiting(job: Job) -> None:
+def _check_waiting(job: AdaptJob) -> None:
     asked = "--late" if job.late is not None else "--wait" if job.wait else None
     if asked is None:
         return
@@ -153,29 +164,3 @@ def _check_waiting(job: Job) -> None:
         raise ValueError("--late is for rows that wait in a state; name the file of --state that they were kept in.")
     if job.late is not None and job.late.is_stream:
         raise ValueError("--late cannot be standard input; name a file.")
-
-
-def _same(one: Path, other: Path) -> bool:
-    there = one.exists() and other.exists()
-    return one.samefile(other) if there else real(one) == real(other)
-
-
-def real(path: Path) -> Path:
-    """Where a file is: what is written through a link goes to where it leads."""
-    return Path(os.path.realpath(path))
-
-
-def part_of(target: Path, token: str | None = None) -> Path:
-    """Where a file is written until it is whole: beside its place."""
-    return target.with_name(f".{target.name}.{token or secrets.token_hex(4)}.part")
-
-
-def check_names(columns: list[str], new: list[str], file: str) -> None:
-    """Check that new columns do not take the name of one that is there."""
-    seen = set(columns)
-    for name in new:
-        if name in seen:
-            raise FileProblemError(
-                file, "the output would have two columns of this name; choose another --out-prefix", column=name
-            )
-        seen.add(name)

@@ -1,4 +1,4 @@
-"""Are the ids of a file unique? Eight bytes a row, looked at whenever their number has doubled, and at the end."""
+"""The check that the ids of a file are unique, each time their number has doubled, and at the end; 8 bytes a row."""
 
 from threading import Lock
 from typing import Any
@@ -10,8 +10,8 @@ from baserate.files.errors import FileProblemError, shortened
 from baserate.frames import unnamed
 
 
-class Ids:
-    """Hashes of the ids seen so far.
+class UniqueIds:
+    """Hashes of the ids seen so far, which must be unique.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Ids:
 
     @property
     def hashes(self) -> NDArray[np.uint64]:
-        """Of all rows so far, in their order."""
+        """The hashes of all rows so far, in their order."""
         with self._lock:
             if len(self._parts) > 1:
                 self._parts = [np.concatenate(self._parts)]

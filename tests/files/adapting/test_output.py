@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from baserate.cli import app
 
-from .streams import frame, holdout, write
+from ..streams import frame, holdout, write
 
 
 @pytest.fixture(autouse=True)

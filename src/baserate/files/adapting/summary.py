@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from baserate.adapters import RegressAndReweight
 from baserate.backtesting.sentence import with_names
-from baserate.bank import Bank
-from baserate.files.kept import Kept
+from baserate.files.adapting.state import StreamState
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,24 +12,23 @@ if TYPE_CHECKING:
 _MOST_CLASSES, _MOST_FINDINGS = 20, 3
 
 
-def summarise(kept: Kept, level: float = 0.9) -> dict[str, Any]:
+def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
     """The numbers, as plain data."""
-    adapter, names = kept.adapter, kept.of_classes.names
-    template = adapter.adapter if isinstance(adapter, Bank) else adapter
+    names, counts, bank = state.classes.names, state.label_counts, state.bank
     found: dict[str, Any] = {
-        "rows": kept.rows,
-        "rounds": adapter.rounds_,
-        "files": kept.files,
+        "rows": state.rows,
+        "rounds": state.adapter.rounds_,
+        "files": state.files,
         "classes": names,
-        "source_prior": _by_class(names, template.source_prior_),
-        "labelled": kept.labelled,
-        "late_labels": kept.late,
-        "model_right": kept.model_right / kept.labelled if kept.labelled else None,
-        "adapted_right": kept.adapted_right / kept.labelled if kept.labelled else None,
+        "source_prior": _by_class(names, state.fitted.source_prior_),
+        "labelled": counts.labelled,
+        "late_labels": state.late_labels,
+        "model_right": counts.model_right / counts.labelled if counts.labelled else None,
+        "adapted_right": counts.adapted_right / counts.labelled if counts.labelled else None,
     }
-    if isinstance(adapter, Bank):
-        return found | {"keys": len(adapter)}
-    return found | _trust(adapter, names, level)
+    if bank is not None:
+        return found | {"keys": len(bank)}
+    return found | _trust(state.fitted, names, level)
 
 
 def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[str, Any]:
