@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from baserate.files.errors import listed
+from baserate.files.formats._column_types import parts_of
 from baserate.frames import polars, unnamed
 
 _LAST_EXACT = 2.0**53  # whole numbers from here on are not all numbers with a fraction, too
@@ -79,7 +80,7 @@ def may_have_changed(values: Any, kind: Any, data: bytes) -> bool:
     if kind.is_float():
         return bool(values.dtype.is_numeric() and (unnamed(values).abs().max() or 0) >= _LAST_EXACT)
     if values.dtype != pl.String:
-        return bool(values.dtype.is_nested()) and "String" in str(values.dtype)
+        return any(part == pl.String for part in parts_of(values.dtype))
     # A quote within text has a backslash before it, so that this finds fields, and no words of a text.
     written = {json.dumps(values.name, ensure_ascii=ascii_only) for ascii_only in (False, True)}
     either = b"|".join(re.escape(text.encode(errors="replace")) for text in sorted(written))
