@@ -24,6 +24,9 @@ _READING = {
     "evidence": "how strongly the samples speak against the assumption that only the class mix changes; 1 is none, and "
     "an alarm is raised when it would be that strong by chance less often than one time in twenty.",
     "held back": "rounds in which the correction was not used in full, because it could have done harm.",
+    "weight of the correction": "the part of it that is used now; less than 100 % where it is held back.",
+    "serial correlation": "how alike samples are that follow each other, beyond their class. Independent samples have "
+    "0; the more there is, the less each sample says about the class mix.",
 }
 
 

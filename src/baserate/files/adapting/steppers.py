@@ -99,7 +99,7 @@ class StreamStepper:
 
     def _columns(self) -> list[str]:
         shares = [f"{what}_{name}" for what in ("prior", "low", "high") for name in self._names]
-        return [*shares, "evidence", "alarm", "fallback", "unknown_mass"]
+        return [*shares, "evidence", "alarm", "fallback", "unknown_mass", "serial_correlation", "correction_weight"]
 
     def _let_windows_pass(self, part: Round) -> None:
         """Tell the adapter of the windows of time in which nothing came since the last round."""
@@ -122,6 +122,8 @@ class StreamStepper:
             adapter.assumption_alarm_,
             adapter.fallback_active_,
             adapter.unknown_mass_,
+            adapter.serial_correlation_,
+            adapter.correction_weight_,
         ]
 
 

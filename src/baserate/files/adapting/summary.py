@@ -48,6 +48,8 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "fallback_reason": adapter.fallback_reason_,
         "fallback_since": adapter.fallback_since_,
         "unknown_mass": adapter.unknown_mass_,
+        "serial_correlation": adapter.serial_correlation_,
+        "correction_weight": adapter.correction_weight_,
         "waiting": adapter.waiting_,
         "missed_labels": adapter.missed_labels_,
     }
@@ -124,6 +126,10 @@ def sentences(found: dict[str, Any]) -> list[str]:
     if found["fallback"]:
         since = "" if found["fallback_since"] is None else f" since round {found['fallback_since']:,}"
         said.append(f"The correction is held back{since}: {found['fallback_reason']}")
+    said.append(
+        f"Weight of the correction: {100 * found['correction_weight']:.0f} %. Serial correlation of the samples: "
+        f"{found['serial_correlation']:.2f} (from 0.33 on, the class mix cannot be estimated from them)."
+    )
     if found["unknown_mass"] > 0.01:
         said.append(f"About {100 * found['unknown_mass']:.0f} % of the rows look like none of the classes.")
     return said + _places(found)
