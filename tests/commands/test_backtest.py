@@ -257,3 +257,12 @@ def test_the_guide_can_be_followed(tmp_path, capsys):
     assert told.partition("(doubt")[0] in " ".join(readme.split())
     exec(last, names)
     assert capsys.readouterr().out == told.splitlines()[0] + "\n"
+
+
+@pytest.mark.parametrize("missing", ["log.csv", "h.csv"])
+def test_a_log_and_its_holdout_must_be_there(missing, in_an_empty_folder):
+    for name in {"log.csv", "h.csv"} - {missing}:
+        Path(name).write_text("p_a,p_b,truth\n0.5,0.5,a\n")
+    result = CliRunner().invoke(app, ["backtest", "log.csv", "--label", "truth", "--holdout", "h.csv"])
+    assert result.exit_code == 2
+    assert f"{missing}: there is no such file" in result.stderr

@@ -7,7 +7,7 @@ import numpy as np
 
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
 from baserate.files.errors import FileProblemError, listed
-from baserate.files.formats import Chunk, open_reader
+from baserate.files.formats import Chunk, check_readable, open_reader
 from baserate.files.rounds import RoundLength, cut, seconds
 from baserate.files.source import Source
 from baserate.frames import polars
@@ -82,6 +82,7 @@ def read_log(job: LogJob) -> LogRead:
     check_real(job.share, "--holdout-share", 0.0, 1.0, closed=False)
     if job.rounds.seconds and job.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    check_readable(job.holdout, job.log)
     classes: Classes | None = None
     held: tuple[FloatArray, IntArray] | None = None
     if job.holdout is not None:

@@ -7,6 +7,7 @@ from baserate.files.adapting.paths import resolved, same_file
 from baserate.files.formats import check_readable
 from baserate.files.rounds import RoundLength
 from baserate.files.source import Source, fingerprint
+from baserate.validation import check_real
 
 
 class ColumnRoles(NamedTuple):
@@ -105,7 +106,10 @@ class AdaptJob(NamedTuple):
 
 
 def check_job(job: AdaptJob) -> None:
-    """Check everything that can be known before a file is read: the options, and the files that they name."""
+    """Check everything that can be known before a file is read: the options, and the files that they name.
+
+    Every input is checked here, and nowhere else.
+    """
     if job.rounds.seconds and job.columns.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
     _check_waiting(job)
@@ -115,12 +119,12 @@ def check_job(job: AdaptJob) -> None:
         raise ValueError(
             f"-o - cannot be {job.out.format.title}; name a file, or choose another format for standard output."
         )
-    for source in (job.holdout, job.late):
-        if source is not None:
-            check_readable(source)
+    check_readable(job.holdout, job.late)
     if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
         raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
     _check_outputs(job)
+    check_real(job.level, "--level", 0.0, 1.0, closed=False)
+    check_readable(job.stream)
 
 
 def _check_outputs(job: AdaptJob) -> None:

@@ -24,7 +24,6 @@ from baserate.files.errors import FileProblemError
 from baserate.files.formats import CELLS, CSV, Format, Reader, Sink, SinkMark, open_reader, open_sink
 from baserate.files.rounds import cut
 from baserate.files.source import fingerprint
-from baserate.validation import check_real
 
 _LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
 
@@ -71,7 +70,6 @@ def adapt_file(job: AdaptJob, progress: ProgressCallback | None = None) -> Adapt
         Is told about the progress.
     """
     check_job(job)
-    check_real(job.level, "--level", 0.0, 1.0, closed=False)
     with locked(job.state) as lock, contextlib.closing(open_reader(job.stream)) as reader:
         start = find_start(job, reader, lock)
         if start.abandoned is not None and job.state is not None:

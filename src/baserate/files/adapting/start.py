@@ -13,7 +13,7 @@ from baserate.files.adapting.paths import resolved
 from baserate.files.adapting.state import FileProgress, StreamState, load_stream_state, read_state_file
 from baserate.files.columns import Classes, check_stream, find_classes, read_holdout
 from baserate.files.errors import FileProblemError
-from baserate.files.formats import Reader, check_readable, open_reader
+from baserate.files.formats import Reader, open_reader
 from baserate.files.source import Source, fingerprint
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import write_atomically
@@ -46,9 +46,6 @@ class Start(NamedTuple):
 
 def find_start(job: AdaptJob, reader: Reader, lock: Lock) -> Start:
     """Find out where to start, and check that it can be done."""
-    for source in (job.holdout, job.late):
-        if source is not None:
-            check_readable(source)
     begun = _begun(job, lock)
     state = begun.state
     keyed = state.bank is not None

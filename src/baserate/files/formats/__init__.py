@@ -74,8 +74,14 @@ def source_named(name: str, format: str | None = None, *, option: str | None = "
     return Source(name, found)
 
 
-def check_readable(source: Source) -> None:
-    """Check that there is something to read."""
+def check_readable(*sources: Source | None) -> None:
+    """Check, of each source that is given, that there is something to read. `open_reader` relies on it."""
+    for source in sources:
+        if source is not None:
+            _check_readable(source)
+
+
+def _check_readable(source: Source) -> None:
     if source.is_stream:
         if source.format.no_pipe is not None:
             raise FileProblemError(
@@ -100,8 +106,7 @@ def check_readable(source: Source) -> None:
 
 
 def open_reader(source: Source) -> Reader:
-    """Open a file to read it."""
-    check_readable(source)
+    """Open a file that was checked by `check_readable`."""
     return source.format.reader(source)
 
 
