@@ -386,7 +386,7 @@ def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     assert "in the midst of s0.csv" in result.stderr
     assert "--restart" in result.stderr
     shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
-    assert "In the midst of s0.csv" in " ".join(shown.split())
+    assert "Unfinished file: s0.csv" in " ".join(shown.split())
     done(*words[1], "--restart")
     assert state.load("kept").rows == N
     assert files() == ["holdout.csv", "kept", "o1.csv", "o1.rounds.csv", "s0.csv", "s1.csv"]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from baserate.backtesting import backtest as replay
 from baserate.cli import app, main
 from baserate.files.formats import source_named
-from baserate.files.log import LogJob, read_log
+from baserate.files.labelled_log import LogJob, read_log
 from baserate.files.rounds import parse_round_length
 
 from ..files.streams import CLASSES, P, frame, holdout, write

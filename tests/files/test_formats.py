@@ -51,7 +51,7 @@ def test_no_two_formats_have_a_name_or_a_suffix_in_common():
 
 def test_help_names_every_format():
     text = " ".join(CliRunner().invoke(app, ["adapt", "--help"], env={"COLUMNS": "300"}).output.split())
-    assert f"Of STREAM: {format_names(last=' or ')}." in text
+    assert f"Format of STREAM: {format_names(last=' or ')}." in text
 
 
 def test_a_new_format_needs_nothing_but_its_entry(in_an_empty_folder, tmp_path, monkeypatch):

@@ -20,62 +20,64 @@ if TYPE_CHECKING:
 
 
 def adapt(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The file of probabilities; - is standard input.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")],
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="File of the model's probabilities (- for standard input).")
+    ],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Output file (- for standard output).")],
     holdout: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
     ] = None,
-    holdout_label: Annotated[str, typer.Option(metavar="COL", help="The holdout's column of labels.")] = "label",
-    prefix: Annotated[str, typer.Option(help="What the columns of probabilities begin with.")] = "p_",
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
-    ] = None,
+    holdout_label: Annotated[str, typer.Option(metavar="COL", help="Column of labels in the holdout.")] = "label",
+    prefix: Annotated[str, typer.Option(help="Prefix of the columns of probabilities.")] = "p_",
+    columns: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of probabilities, by name.")] = None,
     rounds: Annotated[
         str,
         typer.Option(
             metavar="N|TIME|auto",
-            help="Rows in a round, or its length, such as 15min, 1h or 7d; auto: 100 rows, and more in a large file.",
+            help="Length of a round: rows, or a time such as 15min, 1h or 7d; auto: 100 rows, more in a large file.",
         ),
     ] = "auto",
-    time: Annotated[str | None, typer.Option(metavar="COL", help="The column of time stamps, in order.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Column of time stamps, in order.")] = None,
     key: Annotated[
         str | None, typer.Option(metavar="COL", help="Track one class mix per value of this column.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="COL", help="The stream's column of labels, empty where there is none.")
+        str | None, typer.Option(metavar="COL", help="Column of labels in STREAM, empty where unknown.")
     ] = None,
-    id: Annotated[str | None, typer.Option(metavar="COL", help="A column whose values must be unique.")] = None,  # noqa: A002
-    wait: Annotated[
-        int, typer.Option(metavar="N", help="So many rows wait in the state for labels that come later, by --id.")
-    ] = 0,
+    id: Annotated[str | None, typer.Option(metavar="COL", help="Column of row ids, which must be unique.")] = None,  # noqa: A002
+    wait: Annotated[int, typer.Option(metavar="N", help="How many rows to remember for late labels (needs --id).")] = 0,
     late: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Labels that have come for such rows: columns of --id and of --labels."),
+        typer.Option(metavar="FILE", help="File of late labels for remembered rows: columns of --id and of --labels."),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Go on from this state, and keep it: over files, and after a kill."),
+        typer.Option(
+            metavar="FILE", help="Keep the state in this file: continues from the previous file, resumes after a crash."
+        ),
     ] = None,
     rounds_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The class mix of each round, its band, and flags.  (default: OUT.rounds.csv)"
+            metavar="FILE", help="Table of rounds: class mix, band and warnings of each.  (default: OUT.rounds.csv)"
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
-    level: Annotated[float, typer.Option(help="How often the band should hold the true mix.")] = 0.9,
-    only: Annotated[bool, typer.Option("--only", help="Leave out the columns that are not used.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Write the class mix and its band into every row, too.")] = False,
-    out_prefix: Annotated[str, typer.Option(help="What new columns begin with.")] = "adapted_",
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report with plots.")] = None,
+    level: Annotated[
+        float, typer.Option(help="Level of the band: how often it should contain the true class mix.")
+    ] = 0.9,
+    only: Annotated[bool, typer.Option("--only", help="Leave out columns that are not used.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Also write the class mix and its band into every row.")] = False,
+    out_prefix: Annotated[str, typer.Option(help="Prefix of new columns.")] = "adapted_",
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help=f"Of STREAM: {format_names(last=' or ')}.  (default: by its suffix)")
+        str | None, typer.Option(help=f"Format of STREAM: {format_names(last=' or ')}.  (default: by its suffix)")
     ] = None,
     out_format: Annotated[
-        str | None, typer.Option(help="Of FILE, likewise.  (default: by its suffix; - is as STREAM)")
+        str | None, typer.Option(help="Format of the output.  (default: by its suffix; for -, that of STREAM)")
     ] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Take over the holdout of a redeployed model.")] = False,
+    refit: Annotated[bool, typer.Option("--refit", help="Switch to the holdout of a redeployed model.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Go back to before a file that was begun and not finished.")
+        bool, typer.Option("--restart", help="Discard an unfinished file: go back to the state before it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -121,7 +123,7 @@ def adapt(
     if report is not None:
         _check_report(report, job)
     done = _run(job)
-    _say(done, job, as_json)
+    _print_summary(done, job, as_json)
     if report is not None and done.earlier_file:
         typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
     elif report is not None:
@@ -142,11 +144,11 @@ def _run(job: "AdaptJob") -> "AdaptResult":
     from baserate.files.adapting import what_is_left
     from baserate.files.errors import FileProblemError
 
-    before = _stop_by_signals()
+    before = _interrupt_on_signals()
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
-            done = _watched(job)
+            done = _run_with_progress(job)
         for text in dict.fromkeys(
             str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
         ):
@@ -177,14 +179,14 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _stop_by_signals() -> dict[signal.Signals, Any]:
+def _interrupt_on_signals() -> dict[signal.Signals, Any]:
     """Let the signals that end a process do what Ctrl-C does, so that nothing is left; the handlers before."""
     ends = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
     # What is ignored stays so: nohup asks for it.
     return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
-def _watched(job: "AdaptJob") -> "AdaptResult":
+def _run_with_progress(job: "AdaptJob") -> "AdaptResult":
     from baserate.files.adapting import ProgressCallback, adapt_file
 
     with progress_bars() as progress:
@@ -196,7 +198,7 @@ def _watched(job: "AdaptJob") -> "AdaptResult":
         return adapt_file(job, ProgressCallback(begin, lambda n: progress.advance(task, n)))
 
 
-def _say(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
+def _print_summary(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
     from baserate.files.adapting.summary import summarise
 
     found: dict[str, Any] = summarise(done.state, job.level) | {

@@ -1,4 +1,4 @@
-"""What is wrong with a file, in words: which file, which row, which column, and what to do."""
+"""The error of a file that cannot be used: which file, which row, which column, what is wrong, and what to do."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ class FileProblemError(ValueError):
     file : str
         Its name as the user gave it.
     what : str
-        What is wrong and what to do, as a sentence without its full stop.
+        The problem and its remedy, as a sentence without its full stop.
     row : int, optional
         The row, counted from 0; shown counted from 1.
     column : str, optional

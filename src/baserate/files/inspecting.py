@@ -1,4 +1,4 @@
-"""What a state file knows: of ``baserate adapt --state``, or of `baserate.save`."""
+"""The content of a state file, of ``baserate adapt --state`` or of `baserate.save`, for ``baserate inspect``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
 
 def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str, Any]:
-    """The numbers, as plain data."""
+    """Read a state file, and summarise it as plain data.
+
+    Parameters
+    ----------
+    path : path
+        The state file.
+    level : float
+        The level of the bands.
+    keys : int
+        The number of keys to show.
+    """
     check_real(level, "--level", 0.0, 1.0, closed=False)
     try:
         data = path.read_bytes()
@@ -81,7 +91,7 @@ def _furthest(bank: Bank, names: list[str], most: int) -> list[dict[str, Any]]:
 
 
 def show_state(console: "Console", found: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the summary of `inspect_state` for people."""
     show(console, found)
     for entry in found.get("key_priors", []):
         top = sorted(entry["prior"].items(), key=lambda item: -item[1])[:3]
@@ -92,7 +102,7 @@ def show_state(console: "Console", found: dict[str, Any]) -> None:
         console.print(f"Last file: {file['name']}, finished.", markup=False, soft_wrap=True)
     elif file is not None:
         console.print(
-            f"In the midst of {file['name']}, {file['row']:,} rows done: run the same command again to finish it.",
+            f"Unfinished file: {file['name']}, {file['row']:,} rows done. Run the same command again to finish it.",
             markup=False,
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""Rounds: how a file is cut into batches, by rows or by time, and the pieces of whole rounds that are worked on."""
+"""Rounds: a file is cut into them by rows or by time, and read in pieces of whole rounds."""
 
 import itertools
 import re
@@ -15,13 +15,13 @@ from baserate.protocols import FloatArray, IntArray
 LONGEST = 100_000
 """The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
 LATEST = 1e11
-"""Seconds since 1970 that nobody means: the year 5138. As milliseconds they are the spring of 1973."""
+"""The largest number of seconds since 1970 that is taken for one: the year 5138. In milliseconds, it is 1973."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 SHORTEST, SHARE, LARGEST = 100, 100, 10_000
-"""Rows of the rounds that nobody has chosen: a hundredth of the file so far, within limits. So a small file is adapted
-nearly from its start, and a large one does not spend its time on rounds."""
+"""Rows of a round by default: a hundredth of the file so far, within limits. A small file is then adapted nearly from
+its start, and a large one is not slowed down by small rounds."""
 
 
 class RoundLength(NamedTuple):
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
     starts : (m + 1,) array of int
         Round j is the rows ``starts[j]:starts[j + 1]`` of the frame.
     resume : ReadPosition
-        Where the next piece starts.
+        The start of the next piece.
     windows : (m,) array of int, optional
         The window of time that each round is in, where it is cut by time.
     """
@@ -109,16 +109,16 @@ def cut(
 ) -> Iterator[Piece]:
     """Pieces of at least `size` rows and of whole rounds; the last one ends where the file does.
 
-    Where they are cut depends on the rows alone, and not on the chunks.
+    The cuts depend on the rows alone, and not on the chunks.
 
     Parameters
     ----------
     chunks : iterator of Chunk
         The file, from `row` on or from before it.
     rounds : RoundLength
-        What a round is.
+        The length of a round.
     size : int
-        Rows of a piece, or a few more.
+        The least number of rows of a piece.
     file : str
         Its name in messages.
     time : str, optional
@@ -165,7 +165,7 @@ def cut(
 
 
 def _rows(rounds: RoundLength, row: int) -> int:
-    """How many rows the round has that starts at a row."""
+    """The number of rows of the round that starts at a row."""
     return rounds.rows or min(max(row // SHARE, SHORTEST), LARGEST)
 
 
@@ -182,7 +182,7 @@ def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
 def _starts(
     frame: Any, rounds: RoundLength, time: str | None, file: str, row: int, last: int | None
 ) -> tuple[IntArray, IntArray | None]:
-    """Where rounds start among rows of which the first starts one, and the number of rows; and the rows' windows."""
+    """The first row of each round, and the number of rows; and the window of each row. A round starts at row 0."""
     n = len(frame)
     if not rounds.seconds:
         found = [0]

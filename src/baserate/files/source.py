@@ -19,7 +19,7 @@ class Source(NamedTuple):
     name : str
         Its path, or ``-``: standard input or output.
     format : Format
-        How it is written.
+        Its format.
     """
 
     name: str

@@ -20,11 +20,11 @@ _MOST = 12  # classes that get a picture
 _TITLE = "The class mix, round by round"
 _READING = {
     "now": "the class mix that the next round will be predicted with.",
-    "band": "holds the true share of the class as often as its level says, if only the class mix changes.",
-    "evidence": "how strongly the samples speak against the assumption that only the class mix changes; 1 is none, and "
-    "an alarm is raised when it would be that strong by chance less often than one time in twenty.",
-    "held back": "rounds in which the correction was not used in full, because it could have done harm.",
-    "weight of the correction": "the part of it that is used now; less than 100 % where it is held back.",
+    "band": "contains the true share of the class as often as its level says, if only the class mix changes.",
+    "evidence": "evidence against label shift, that is, against the assumption that only the class mix changes. 1 is "
+    "none; from the dashed line on, which chance alone reaches less than one time in twenty, there is an alarm.",
+    "correction reduced": "rounds in which the correction was not used in full, because it could have done harm.",
+    "weight of the correction": "the part of it that is used now; less than 100 % where it is reduced.",
     "serial correlation": "how alike samples are that follow each other, beyond their class. Independent samples have "
     "0; the more there is, the less each sample says about the class mix.",
 }
@@ -36,7 +36,7 @@ def write(path: Path, state: StreamState, rounds_file: Path, level: float) -> No
 
 
 def render(state: StreamState, rounds: Any, level: float) -> str:
-    """The page.
+    """Render the page.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def render(state: StreamState, rounds: Any, level: float) -> str:
     rounds : polars.DataFrame
         The table of rounds.
     level : float
-        Of the bands.
+        The level of the bands.
     """
     found = summarise(state, level)
     names = found["classes"]
@@ -131,12 +131,16 @@ def _evidence_figure(rounds: Any, limit: float) -> str:
     evidence = np.maximum.reduceat(rounds["evidence"].to_numpy().astype(np.float64), starts)
     held = rounds["fallback"].to_numpy().astype(bool)
     spans = figures.spans(x[starts], np.logical_or.reduceat(held, starts))
-    label = (
-        f"Line chart: the evidence, on a logarithmic axis. The correction was held back in {held.mean():.0%} of the "
-    )
+    label = f"Line chart: the evidence, on a logarithmic axis. The correction was reduced in {held.mean():.0%} of the "
     lines = {"evidence": _line(x[starts], evidence)}
     chart = figures.Chart(
-        "Evidence of more; shaded: held back", "round", lines, spans=spans, flush=True, log_y=True, limit=limit
+        "Evidence against label shift (shaded: correction reduced)",
+        "round",
+        lines,
+        spans=spans,
+        flush=True,
+        log_y=True,
+        limit=limit,
     )
     return figures.chart_svg(chart, _STYLES, label=f"{label}rounds.", name="evidence")
 

@@ -100,4 +100,4 @@ def test_a_file_that_may_not_grow(form, tmp_path):
     assert b"what is done is kept" in result.stderr
     result = subprocess.run(command, capture_output=True, check=False)
     assert result.returncode == 0
-    assert b"Went on at row" in result.stdout
+    assert b"Resumed at row" in result.stdout

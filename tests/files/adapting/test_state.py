@@ -85,7 +85,7 @@ def test_an_unfinished_file_of_layout_1_is_resumed(form, monkeypatch):
     again = StreamState(**params).set_state(upgraded)
     assert state.dumps(again) == state.dumps(held)
     again.save(Path("kept"))
-    assert "Went on at row" in done(*command).stdout
+    assert "Resumed at row" in done(*command).stdout
     assert Path(f"o.{form}").read_bytes() == whole
 
 

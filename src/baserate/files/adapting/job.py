@@ -29,9 +29,9 @@ class AdaptJob(NamedTuple):
     holdout : Source, optional
         Labelled rows; needed unless there is a state.
     rounds_file : path, optional
-        Where the table of rounds goes.
+        The table of rounds.
     state : path, optional
-        Where the trackers are kept.
+        The state file.
     columns : ColumnRoles
         The columns that are used beside the probabilities.
     rounds : RoundLength
@@ -49,7 +49,7 @@ class AdaptJob(NamedTuple):
     wide : bool
         Write the prior and its band into every row.
     level : float
-        Of the band.
+        The level of the bands.
     refit : bool
         Take over the holdout of a redeployed model.
     restart : bool
@@ -59,7 +59,7 @@ class AdaptJob(NamedTuple):
     late : Source, optional
         Labels that have come for rows of earlier files.
     report : path, optional
-        Where a report will be written afterwards; here only to check that it is no other file of the run.
+        The report that will be written afterwards; here only to check that it is no other file of the run.
     """
 
     stream: Source

@@ -44,7 +44,7 @@ else:
 
 
 class Lock:
-    """A state that nobody else uses meanwhile.
+    """The lock of a state file, which keeps other runs away.
 
     The lock itself is the system's and ends with the process. Its file says which parts of outputs the run has begun,
     so that the next one can remove them if this one is killed before its state knows of them.
@@ -76,7 +76,7 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(state: Path | None) -> Iterator[Lock]:
-    """Keep a state file for oneself.
+    """Lock a state file while the context lasts.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _read(file: int) -> bytes:
 
 
 def _parts(data: bytes) -> list[Path]:
-    """What a lock file says; nothing, where its writing was cut short, which was before the parts were begun."""
+    """The parts that a lock file names; none where its writing was cut short, which was before they were begun."""
     try:
         names = json.loads(data)
     except ValueError:

@@ -22,8 +22,8 @@ def part_of(target: Path, token: str | None = None) -> Path:
     Parameters
     ----------
     target : path
-        Where the file will be moved to.
+        The place that the file will be moved to.
     token : str, optional
-        Of the attempt to write it. Default: a new one.
+        The name of the attempt to write it. Default: a new one.
     """
     return target.with_name(f".{target.name}.{token or secrets.token_hex(4)}.part")

@@ -47,7 +47,7 @@ class CheckedPiece(NamedTuple):
     ids : list of str, optional
         By which labels may come later.
     file, id_column : str
-        Where the ids are from, for messages.
+        The file and the column of the ids, for messages.
     """
 
     piece: Piece
@@ -116,7 +116,7 @@ class AdaptedPiece(NamedTuple):
         return np.fromiter((line_of[pair] for pair in pairs), np.int64, int(sizes.sum()))
 
     def label_counts(self) -> LabelCounts:
-        """How often labels agree with the model, and with the adapted probabilities."""
+        """Count how often labels agree with the model, and with the adapted probabilities."""
         if self.source.labels is None:
             return LabelCounts()
         known = self.source.labels != UNLABELLED

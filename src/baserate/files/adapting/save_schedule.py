@@ -8,10 +8,10 @@ from concurrent.futures import Future
 import numpy as np
 
 PIECES = 32
-"""How often a long file is saved: what a killed run has to do again is less than one part in so many."""
+"""The number of saves of a long file: a killed run has to do less than one part in so many again."""
 SPENT, SHARE = 1.0, 0.1
-"""What saving may take: so many seconds over a file, and this share of the time. So a state that takes long, such as
-one of very many keys, is saved less often."""
+"""The time that saving may take: so many seconds over a file, and this share of the run. A state that takes long to
+save, such as one of very many keys, is saved less often."""
 _SECONDS = 30.0  # between saves, at the most
 
 

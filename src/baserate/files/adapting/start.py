@@ -20,7 +20,7 @@ from baserate.state import write_atomically
 
 
 class Start(NamedTuple):
-    """Where a run starts.
+    """The place where a run starts.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class LabelCounts(NamedTuple):
     adapted_right: int = 0
 
     def plus(self, other: "LabelCounts") -> "LabelCounts":
-        """The sums."""
+        """Both together."""
         return LabelCounts(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
@@ -66,7 +66,7 @@ class FileProgress(NamedTuple):
     piece_rows : int
         The least number of rows in a piece.
     position : ReadPosition
-        Where the next piece starts.
+        The start of the next piece.
     out, rounds : SinkMark or None
         The ends of the output and of the table of rounds when the state was saved; None before, after the file is
         finished, and where there is no such file.
@@ -96,7 +96,7 @@ class FileProgress(NamedTuple):
 
     @property
     def parts(self) -> dict[Path, Path]:
-        """Where the outputs go, and where each is written until it is complete."""
+        """The places of the outputs, and the file that each is written to until it is complete."""
         targets = [Path(self.options[name]) for name in ("-o", "--rounds-file") if self.options[name] is not None]
         return {target: part_of(target, self.token) for target in targets}
 
@@ -135,11 +135,11 @@ class StreamState(Component, saved_as="adapt_state", layout=2):
     holdout : str
         Fingerprint of the holdout.
     files, rows : int
-        How many were taken in.
+        The numbers of files and of rows that were taken in.
     finished_files : (n, 16) array of uint8
         The files that were taken in: the first bytes of their fingerprints.
     label_counts : LabelCounts
-        How often predictions were right, by the labels that came with the rows.
+        Counts of right predictions, by the labels that came with the rows.
     late_labels : int
         The number of labels that came later, and were used.
     clock : Clock or None

@@ -42,7 +42,7 @@ def stepper_for(state: StreamState, level: float, window_seconds: float) -> Step
     state : StreamState
         Its trackers are moved.
     level : float
-        Of the bands.
+        The level of the bands.
     window_seconds : float
         The length of a round that is a window of time; else 0.
     """
@@ -64,7 +64,7 @@ class StreamStepper:
     names : list of str
         The names of the classes.
     level : float
-        Of the bands.
+        The level of the bands.
     last_windows : int, optional
         The last window of time before.
     """

@@ -1,4 +1,4 @@
-"""What a state knows, in numbers and in words."""
+"""The summary of a state, in numbers and in words."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ _MOST_CLASSES, _MOST_FINDINGS = 20, 3
 
 
 def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
-    """The numbers, as plain data."""
+    """Summarise a state as plain data."""
     names, counts, bank = state.classes.names, state.label_counts, state.bank
     found: dict[str, Any] = {
         "rows": state.rows,
@@ -42,6 +42,7 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
         "evidence": adapter.assumption_evidence_,
         "alarm": adapter.assumption_alarm_,
+        "alarm_at": 1.0 / adapter.alpha if adapter.alpha else None,
         "findings": [with_names(str(finding), names) for finding in adapter.assumption_findings_[:_MOST_FINDINGS]],
         "untested": adapter.assumption_untested_,
         "fallback": adapter.fallback_active_,
@@ -60,7 +61,7 @@ def _by_class(names: list[str], values: Any) -> dict[str, float]:
 
 
 def show(console: "Console", found: dict[str, Any]) -> None:
-    """The same for people: a table of the classes, and sentences."""
+    """Print the summary for people: a table of the classes, and sentences."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -90,7 +91,7 @@ def show(console: "Console", found: dict[str, Any]) -> None:
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
-    """What the numbers say, in words."""
+    """The summary in sentences."""
     files = f" of {found['files']} files" if found["files"] > 1 else ""
     said = []
     if found.get("earlier_file"):
@@ -100,7 +101,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
     elif found.get("nothing_to_do"):
         said.append("This file was taken in before, and its output is there: nothing was done.")
     elif found.get("resumed_at_row"):
-        said.append(f"Went on at row {found['resumed_at_row'] + 1:,}, where an earlier run had stopped.")
+        said.append(f"Resumed at row {found['resumed_at_row'] + 1:,}, where an earlier run had stopped.")
     said.append(f"{_many(found['rows'], 'row')} in {_many(found['rounds'], 'round')}{files}.")
     if "keys" in found:
         said.append(f"{_many(found['keys'], 'key')}, each with a class mix of its own.")
@@ -111,7 +112,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
         )
     if found["late_labels"] or found.get("missed_labels"):
         said.append(
-            f"{_many(found['late_labels'], 'label')} came later and found the row that waited for it; "
+            f"{_many(found['late_labels'], 'late label')} found the row that was remembered for it; "
             f"{found.get('missed_labels', 0):,} did not."
         )
     if "accuracy" not in found:
@@ -125,7 +126,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
     said.append(_assumption(found))
     if found["fallback"]:
         since = "" if found["fallback_since"] is None else f" since round {found['fallback_since']:,}"
-        said.append(f"The correction is held back{since}: {found['fallback_reason']}")
+        said.append(f"The correction is reduced{since}: {found['fallback_reason']}")
     said.append(
         f"Weight of the correction: {100 * found['correction_weight']:.0f} %. Serial correlation of the samples: "
         f"{found['serial_correlation']:.2f} (from 0.33 on, the class mix cannot be estimated from them)."
@@ -136,16 +137,18 @@ def sentences(found: dict[str, Any]) -> list[str]:
 
 
 def _assumption(found: dict[str, Any]) -> str:
-    """Whether only the class mix has changed."""
+    """The sentence on drift beyond the class mix."""
     if found["alarm"]:
         worst = f": {found['findings'][0]}" if found["findings"] else ""
         return (
-            f"ALARM: more has changed than the class mix (evidence {found['evidence']:.3g}, where 1 is none){worst}. "
-            "Look at the data, and think of retraining."
+            f"ALARM: drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at {found['alarm_at']:.3g})"
+            f"{worst}. Check the data, and consider retraining."
         )
     if found["untested"]:
-        return f"Whether more than the class mix has changed is not tested: {found['untested'].rstrip('.')}."
-    return f"Nothing says that more than the class mix has changed (evidence {found['evidence']:.3g})."
+        return f"Drift beyond the class mix is not tested: {found['untested'].rstrip('.')}."
+    return (
+        f"No sign of drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at {found['alarm_at']:.3g})."
+    )
 
 
 def _places(found: dict[str, Any]) -> list[str]:

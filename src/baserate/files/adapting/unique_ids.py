@@ -20,9 +20,9 @@ class UniqueIds:
     file : str
         The file's name in messages.
     hashes : (n,) array, optional
-        Of rows from before.
+        The hashes of rows from before.
     otherwise : str
-        What else can be done about an id that cannot be used.
+        The end of the advice in messages: what else can be done.
     """
 
     def __init__(

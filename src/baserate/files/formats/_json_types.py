@@ -19,7 +19,7 @@ def joined_type(known: Any, new: Any, *, widen: bool) -> Any:
     known, new : polars.DataType
         Null where there was no value yet.
     widen : bool
-        Whether what was whole numbers may go on with a fraction.
+        True if whole numbers may be followed by numbers with a fraction.
     """
     pl = polars()
     if new in (known, pl.Null):
@@ -44,7 +44,7 @@ def joined_type(known: Any, new: Any, *, widen: bool) -> Any:
 
 
 def is_of(value: Any, kind: Any) -> bool:
-    """Whether a value of JSON can be of a type of polars, and stay what it is."""
+    """Tell whether a value of JSON can be of a type of polars without being changed."""
     pl = polars()
     if value is None:
         return True
@@ -65,14 +65,14 @@ def is_of(value: Any, kind: Any) -> bool:
 
 
 def may_have_changed(values: Any, kind: Any, data: bytes) -> bool:
-    """Whether a value may be no longer what it was: text made of anything, or a number with a fraction of a long one.
+    """Tell whether polars may have changed a value: made text of something else, or rounded a long whole number.
 
     Parameters
     ----------
     values : polars.Series
         As polars has read them; the name is the field's.
     kind : polars.DataType
-        What they become.
+        The type that they become.
     data : bytes
         The lines that they come from.
     """

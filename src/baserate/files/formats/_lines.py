@@ -8,7 +8,7 @@ from baserate.files.errors import FileProblemError
 BLOCK = 1 << 23
 _LONGEST = 1 << 26
 BOM = b"\xef\xbb\xbf"
-"""What some programs begin a file of UTF-8 with."""
+"""The bytes that some programs begin a file of UTF-8 with."""
 
 
 class Block(NamedTuple):
@@ -24,15 +24,15 @@ def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = 
     Parameters
     ----------
     file : binary file
-        What is read.
+        The file to read.
     start : int
-        Where it stands.
+        The place where it stands.
     name : str
         Its name in messages.
     quoted : bool
-        Whether a line may go on within quotes, as in CSV.
+        True if a line may go on within quotes, as in CSV.
     size : int
-        How many bytes to read at a time.
+        The number of bytes to read at a time.
     """
     rest = b""
     read = getattr(file, "read1", file.read)  # of a pipe, take what is there
@@ -55,7 +55,7 @@ def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = 
 
 
 def _end_of_lines(data: bytes, quoted: bool) -> int:
-    """Where the last whole line ends, or 0."""
+    """The end of the last whole line, or 0."""
     cut = data.rfind(b"\n") + 1
     if not quoted or b'"' not in data:
         return _without_blank_end(data, cut)

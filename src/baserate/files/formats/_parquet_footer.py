@@ -65,9 +65,9 @@ def take_footer(file: IO[bytes], place: int, n_groups: int) -> Part:
     file : binary file
         Is left at its end.
     place : int
-        Where in it the Parquet file begins.
+        The place in it where the Parquet file begins.
     n_groups : int
-        How many row groups stand before it.
+        The number of row groups before it.
     """
     size = file.seek(-8, os.SEEK_END) + 8
     length = length_of_footer(file.read(8))
@@ -115,7 +115,7 @@ def part_of_footer(end: bytes) -> Part:
 
 
 def _frame_of(footer: Struct) -> Struct:
-    """What a footer says that is not about its rows."""
+    """The fields of a footer that are not about its rows."""
     return {number: value for number, value in footer.items() if number not in (_N_ROWS, _ROW_GROUPS)}
 
 

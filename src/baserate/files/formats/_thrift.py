@@ -102,7 +102,7 @@ def write_struct(fields: Struct) -> bytes:
 
 
 def list_head(items: int, size: int) -> bytes:
-    """What stands before the items of a list."""
+    """The bytes before the items of a list."""
     return bytes([size << 4 | items]) if size < 15 else bytes([0xF0 | items]) + _varint(size)
 
 
@@ -145,5 +145,5 @@ def _varint(number: int) -> bytes:
 
 
 def length_of_footer(tail: bytes) -> int:
-    """How long a Parquet file's footer is, from the file's last 8 bytes; 0 if they are not those of one."""
+    """The length of a Parquet file's footer, from the file's last 8 bytes; 0 if they are not those of one."""
     return struct.unpack("<I", tail[:4])[0] if len(tail) == 8 and tail[4:] == b"PAR1" else 0

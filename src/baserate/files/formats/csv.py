@@ -105,7 +105,7 @@ class CsvReader:
         return frame
 
     def _has_short_rows(self, frame: Any, data: bytes) -> bool:
-        """Whether fields seem to be missing at the ends of rows, which polars fills up without a word."""
+        """Tell whether fields seem to be missing at the ends of rows, which polars fills up without a word."""
         if not frame.get_columns()[-1].null_count():
             return False
         bare = _QUOTED.sub(b"", data) if b'"' in data else data

@@ -52,7 +52,7 @@ class Reader(Protocol):
         of_one_type : str, optional
             A column whose values must not be of several types.
         row, mark : int
-            Where to start.
+            The place to start at.
         """
         ...
 
@@ -65,7 +65,7 @@ class SinkMark(NamedTuple):
     size : int
         The length of the file.
     footer : bytes
-        What would end the file here, in a format that needs such an end.
+        The bytes that would end the file here, in a format that needs such an end.
     """
 
     size: int

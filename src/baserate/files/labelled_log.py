@@ -1,4 +1,4 @@
-"""A labelled log of predictions, read as a whole: for ``baserate backtest``."""
+"""The labelled log of ``baserate backtest``, read as a whole."""
 
 import contextlib
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from baserate.validation import check_real
 
 
 class LogJob(NamedTuple):
-    """What is read.
+    """A log to read, and its options.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class LogJob(NamedTuple):
     holdout_label : str
         Their column of labels.
     share : float
-        Which part of the log is the holdout, where it has none of its own.
+        The part of the log that is the holdout, where it has none of its own.
     rounds : RoundLength
-        How the log is cut.
+        The length of a round.
     time : str, optional
         The column of time stamps.
     prefix, names
-        What the columns of probabilities begin with, or their names.
+        The prefix of the columns of probabilities, or their names.
     """
 
     log: Source
@@ -49,8 +49,8 @@ class LogJob(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class LogRead(NamedTuple):
-    """What it holds, in the order of time.
+class LabelledLog(NamedTuple):
+    """A log that was read, in the order of time.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class LogRead(NamedTuple):
     holdout : (proba, y)
         The holdout, every row with a label.
     starts : (T + 1,) array of int, optional
-        Where rounds start; None: nobody has chosen.
+        The row that each round starts with, and their number; None: nobody has chosen.
     idle : (T,) array of int, optional
-        How many empty windows came just before each round, where it is cut by time.
+        The number of empty windows just before each round, where it is cut by time.
     sorted : bool
-        Whether rows had to be put in order.
+        True if rows had to be put in order.
     """
 
     classes: Classes
@@ -77,7 +77,7 @@ class LogRead(NamedTuple):
     sorted: bool
 
 
-def read_log(job: LogJob) -> LogRead:
+def read_log(job: LogJob) -> LabelledLog:
     """Read and check a log, and its holdout."""
     check_real(job.share, "--holdout-share", 0.0, 1.0, closed=False)
     if job.rounds.seconds and job.time is None:
@@ -103,7 +103,7 @@ def read_log(job: LogJob) -> LogRead:
         _check_holdout(job, classes, held[1], first)
         proba, y, times = proba[first:], y[first:], None if times is None else times[first:]
         _check_labels(job, classes, y)
-    return LogRead(classes, proba, y, held, *_starts(job, len(y), times), order is not None)
+    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None)
 
 
 def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
@@ -157,7 +157,7 @@ def _check_holdout(job: LogJob, classes: Classes, y: IntArray, first: int) -> No
 
 
 def _starts(job: LogJob, n: int, times: FloatArray | None) -> tuple[IntArray | None, IntArray | None]:
-    """Where rounds start, cut as `baserate adapt` does, and how many windows were empty before each."""
+    """The rows that rounds start with, cut as `baserate adapt` does, and the empty windows before each."""
     if job.rounds == RoundLength():
         return None, None
     name = job.time or "row"
