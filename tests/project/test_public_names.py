@@ -32,7 +32,11 @@ FROZEN = {
         "best_hypothesis_losses", "dynamic_regret", "error_rate", "marginal_mse", "reweighting_losses",
     },
     "baserate.datasets": {"Dataset", "digits", "synthetic"},
-    "baserate.demo": {"Cell", "Demo", "Problem", "prepare_problem", "run_demo"},
+    "baserate.demo": {"Cell", "Demo", "TrainedModel", "run_demo", "train_model"},
+    "baserate.files": {
+        "AdaptJob", "AdaptResult", "ColumnRoles", "FileProblemError", "ProgressCallback", "RoundLength", "Source",
+        "adapt_file", "source_named",
+    },
     "baserate.integrations": {"LabelShiftClassifier", "LastLayer", "TorchClassifier", "last_layer"},
     "baserate.backtesting": {"Backtest", "Change", "Played", "Score", "Trust", "backtest"},
     "baserate.decisions": {"decide", "expected_costs", "moved_threshold"},

@@ -11,8 +11,8 @@ from typing import Any
 
 from baserate.state.unreadable import UnreadableError
 
-_HOMES = ("trackers", "marginals", "calibrators", "shifts", "trust", "adapters", "bank", "files.kept", "learners",
-          "integrations")  # fmt: skip
+_HOMES = ("trackers", "marginals", "calibrators", "shifts", "trust", "adapters", "bank",
+          "files.adapting.state", "learners", "integrations")  # fmt: skip
 """Modules of the package that define every saved class, in the order in which they are looked through."""
 
 _CLASSES: dict[str, type] = {}
