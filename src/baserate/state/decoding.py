@@ -1,4 +1,4 @@
-"""Bytes of a state file as a running object."""
+"""Reading of state files: from bytes to a running object."""
 
 import io
 import json
@@ -18,7 +18,7 @@ _GENERATORS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
 
 def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
-    """The object that `dumps` made bytes of."""
+    """Return the object that `dumps` turned into bytes."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             manifest = _manifest(archive)
@@ -55,7 +55,7 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
-    """Check that an array out of a file has the shape and type it must have: compiled code does not look again.
+    """Check that an array from a file has the expected shape and type, because compiled code does not.
 
     The copy that is returned belongs to nobody else.
     """
@@ -66,14 +66,14 @@ def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
 
 
 class _Reader:
-    """Makes objects of the nodes of a manifest.
+    """Builds objects from the nodes of a manifest.
 
     Parameters
     ----------
     arrays : list of array
         The file's arrays, to which nodes refer by number.
     models : dict
-        Foreign models that were handed over, by name.
+        Foreign models, by name.
     version : str
         The version of baserate that wrote the file.
     """
@@ -85,7 +85,7 @@ class _Reader:
         self.unused = set(models)
 
     def decode(self, node: Any) -> Any:
-        """The value that a node stands for."""
+        """Return the value of a node."""
         if isinstance(node, list):
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""What all trackers share: where they are born, and the single-stream face of a tracker with bounded state."""
+"""Base classes of trackers: of any, and of those whose state has a bounded size."""
 
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ ONE_KEY.setflags(write=False)
 
 
 class BaseTracker(Beginning):
-    """A tracker of `n_classes` numbers that predicts its birth value until the first sighting.
+    """Base of all trackers: follows `n_classes` numbers, and predicts its birth value until the first update.
 
     A subclass calls `_begin` at the end of its constructor, and implements `restart`, `predict` and `_observe`.
     """
@@ -33,14 +33,14 @@ class BaseTracker(Beginning):
         self.reset()
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`.
+        """Take over what the adapter knows; the birth value takes effect with the next `reset`.
 
         Parameters
         ----------
         prior : (k,) array
-            The source marginal: the birth value, unless the constructor was given one.
+            The source prior, which is the birth value unless the constructor was given one.
         sigma_min : float or None
-            The smallest singular value of the confusion matrix, or None where sightings are label frequencies.
+            The smallest singular value of the confusion matrix, or None where estimates are label frequencies.
         """
         if self.prior is None:
             self._default_birth = np.array(prior)
@@ -48,26 +48,26 @@ class BaseTracker(Beginning):
 
     @property
     def birth_(self) -> FloatArray:
-        """(k,) what is predicted after a `reset`."""
+        """The prediction after a `reset`, (k,)."""
         return self._default_birth.copy()
 
     def reset(self) -> None:
-        """Forget every sighting."""
+        """Forget everything, and predict `birth_` until the next update."""
         self.restart(self._default_birth)
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         raise NotImplementedError
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
-        """Take in one sighting.
+        """Update the tracked vector with one estimate.
 
         Parameters
         ----------
         z : (k,) array
-            Any finite vector; it may leave the simplex.
+            A noisy estimate of the vector; any finite numbers, on the simplex or not.
         evidence : Evidence, optional
-            The batch behind the sighting, for trackers that weigh likelihoods.
+            The batch that the estimate was made from, for trackers that use likelihoods.
         """
         self._observe(check_vector(z, self.n_classes), evidence)
 
@@ -84,34 +84,34 @@ class BaseTracker(Beginning):
 
 
 class BankedTracker(BaseTracker):
-    """A tracker whose state has a bounded size: arrays with a leading axis of keys. The object is a bank of one key.
+    """Base of trackers whose state has a bounded size: arrays with a leading axis of keys, here of one key.
 
-    A subclass implements `new_state`, `predict_rows` and `update_rows`; `baserate.Bank` calls them for many keys at
+    A subclass implements `new_state`, `predict_rows` and `update_rows`, which `baserate.Bank` calls for many keys at
     once.
     """
 
     in_threads = False
-    """Whether `predict_rows` and `update_rows` may be called for different keys at the same time, and take so long for
-    a key that it pays."""
+    """True if `predict_rows` and `update_rows` may be called for different keys at the same time, and take long enough
+    per key for threads to pay off."""
 
     def new_state(self, births: FloatArray) -> Any:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         raise NotImplementedError
 
     def predict_rows(self, state: Any, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         raise NotImplementedError
 
     def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         raise NotImplementedError
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         self._state = self.new_state(check_vector(birth, self.n_classes, "birth")[np.newaxis])
 
     def predict(self) -> FloatArray:
-        """The tracked vector, as of the last sighting."""
+        """Return the tracked vector, as of the last update."""
         tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
         return tracked
 
