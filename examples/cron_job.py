@@ -51,7 +51,8 @@ def main(seed=0):
             write(folder / f"day{batch.index}.csv", batch.proba)
             if batch.index == 1:
                 killed = job(folder, 1)
-                time.sleep(1.0)
+                while killed.poll() is None and not list(folder.glob(".adapted1.csv.*.part")):
+                    time.sleep(0.01)  # it has not begun to write
                 killed.kill()
                 print(f"day 1: killed, exit status {killed.wait()}, run again")
             if job(folder, batch.index).wait() != 0:

@@ -111,7 +111,7 @@ def test_scikit_learn_takes_it_for_an_estimator():
 
 def test_what_needs_no_scikit_learn_does_not_wait_for_it():
     code = (
-        "import sys, numpy as np, baserate.files.run\n"
+        "import sys, numpy as np, baserate.files.adapting.run\n"
         "from baserate import Bank, RegressAndReweight\n"
         "adapter = RegressAndReweight().fit(np.tile(0.7 * np.eye(2) + 0.15, (50, 1)), [0, 1] * 50)\n"
         "adapter.step([[0.2, 0.8]])\n"

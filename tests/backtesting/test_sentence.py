@@ -13,7 +13,7 @@ def test_no_drift_is_no_difference():
     y = rng.integers(0, 3, 6000)
     found = backtest(model_outputs(y, 3, rng), y, holdout=SHARE, methods=[])
     assert found.verdict == "no difference"
-    assert found.sentence.startswith("No difference that could not be chance: error ")
+    assert found.sentence.startswith("No clear difference: error ")
     assert found.sentence.endswith("knowing the class mix would not have helped either; leave the model alone.")
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 import baserate
-from baserate.cli import main
-from baserate.files import sinks
+from baserate.cli import app, main
+from baserate.files.formats._sinks import TextSink
 
 from ..files.streams import CLASSES, P, frame, holdout, read, write
 from .adapting import adapt, done
@@ -83,7 +84,7 @@ def test_text_that_is_not_needed_stays_as_it_is(tmp_path):
 
 
 def test_a_block_may_end_within_quotes(tmp_path, monkeypatch):
-    monkeypatch.setattr("baserate.files.lines.blocks.__kwdefaults__", {"size": 97})
+    monkeypatch.setattr("baserate.files.formats._lines.blocks.__kwdefaults__", {"size": 97})
     table, _ = frame(40)
     table = table.with_columns(note=pl.Series(["a\nb", 'c "d"\n\ne', ""] * 13 + ["f"]))
     write(table, tmp_path / "s.csv")
@@ -419,14 +420,14 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     write(frame(2000)[0], tmp_path / "s.csv")
     left = 3
 
-    def append(self, table, real=sinks.TextSink.append):
+    def append(self, table, real=TextSink.append):
         nonlocal left
         left -= 1
         if left == 0:
             raise OSError(28, "No space left on device")
         real(self, table)
 
-    monkeypatch.setattr(sinks.TextSink, "append", append)
+    monkeypatch.setattr(TextSink, "append", append)
     result = adapt("s.csv", "-o", "o.csv")
     assert left <= 0
     assert result.exit_code == 1
@@ -449,7 +450,7 @@ def test_an_output_that_is_there_is_kept_until_the_new_one_is_whole(tmp_path):
 def test_help_does_not_wait_for_polars():
     code = """import sys
 sys.argv = ['baserate', 'adapt', '--help']
-from baserate.cli import main
+from baserate.cli import app, main
 try: main()
 finally: assert not {'polars', 'numpy'} & set(sys.modules)"""
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
@@ -517,3 +518,33 @@ def test_dates_far_away_are_dates(tmp_path):
     table, _ = frame(10)
     write(table.with_columns(at=pl.Series(["2026-03-01"] * 9 + ["9999-12-31"]).str.to_date()), tmp_path / "s.parquet")
     done("s.parquet", "-o", "o.csv", "--time", "at", "--rounds", "1d")
+
+
+def test_rounds_and_summary_say_how_dependent_samples_are_and_how_much_is_corrected(tmp_path):
+    table, _ = frame(3000)
+    write(pl.concat([table.drop("id")[[i]] for i in range(1000) for _ in range(3)]), tmp_path / "s.csv")  # in threes
+    said = json.loads(done("s.csv", "-o", "o.csv", "--rounds", "300", "--state", "kept", "--json").stdout)
+    rounds = pl.read_csv("o.rounds.csv")
+    assert rounds.columns[-3:] == ["unknown_mass", "serial_correlation", "correction_weight"]
+    held = pl.read_csv("holdout.csv")
+    adapter = baserate.RegressAndReweight().fit(held.select(P).to_numpy(), [CLASSES.index(c) for c in held["label"]])
+    expected = []
+    for start in range(0, 3000, 300):
+        expected.append((adapter.serial_correlation_, adapter.correction_weight_))
+        adapter.step(pl.read_csv("s.csv").select(P).to_numpy()[start : start + 300])
+    np.testing.assert_allclose(rounds.select("serial_correlation", "correction_weight").to_numpy(), expected)
+    assert rounds["serial_correlation"][-1] > 0.5
+    assert rounds["correction_weight"][0] == 1.0
+    assert rounds["correction_weight"][-1] < 1.0
+    for found in (said, json.loads(CliRunner().invoke(app, ["inspect", "kept", "--json"]).stdout)):
+        assert found["serial_correlation"] == pytest.approx(adapter.serial_correlation_)
+        assert found["correction_weight"] == adapter.correction_weight_
+    shown = " ".join(CliRunner().invoke(app, ["inspect", "kept"]).stdout.split())
+    assert f"Weight of the correction: {100 * adapter.correction_weight_:.0f} %." in shown
+    assert f"Serial correlation of the samples: {adapter.serial_correlation_:.2f} " in shown
+
+
+def test_keys_have_no_serial_correlation_and_no_weight(tmp_path):
+    write(frame(300, shop=["north", "south"] * 150)[0], tmp_path / "s.csv")
+    said = json.loads(done("s.csv", "-o", "o.csv", "--key", "shop", "--json").stdout)
+    assert not {"serial_correlation", "correction_weight"} & {*pl.read_csv("o.rounds.csv").columns, *said}

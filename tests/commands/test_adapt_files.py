@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from baserate import state
-from baserate.files import run as running
+from baserate.files.adapting.run import FileRun
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from ..files.streams import frame, holdout, write
@@ -198,13 +198,13 @@ class TestTheEndOfAFile:
         data = Path("mon.csv").read_text()
         words = ["-", "-o", "o.csv", *HELD, *(OPTIONS if kept else [])]
 
-        def finish(self, real=running._Run._finish):
+        def finish(self, real=FileRun._finish):
             _thread.interrupt_main()
             time.sleep(0.2)  # so that it comes now, if it comes
             real(self)
 
         with monkeypatch.context() as patch:
-            patch.setattr(running._Run, "_finish", finish)
+            patch.setattr(FileRun, "_finish", finish)
             done(*words, data=data)
         assert Path("o.csv").read_text().count("\n") == 301
         assert not kept or state.load("kept").rows == 300
@@ -244,5 +244,5 @@ def test_a_state_grows_by_little_with_each_file():
     for i in range(5):
         write(frame(100, seed=int(rng.integers(1 << 30)))[0], Path("more.csv"))
         done("more.csv", "-o", f"more{i}.csv", *OPTIONS)
-    assert state.load("kept").done.nbytes == 7 * 16
+    assert state.load("kept").finished_files.nbytes == 7 * 16
     assert len(Path("kept").read_bytes()) < 1.2 * before  # each does not hold the one before it, and so on

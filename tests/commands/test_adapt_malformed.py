@@ -232,8 +232,8 @@ def test_lines_that_are_no_objects_of_the_same_fields(line):
 
 
 def test_a_quote_that_is_never_closed(monkeypatch):
-    monkeypatch.setattr("baserate.files.lines._LONGEST", 1000)
-    monkeypatch.setattr("baserate.files.lines.blocks.__kwdefaults__", {"size": 500})
+    monkeypatch.setattr("baserate.files.formats._lines._LONGEST", 1000)
+    monkeypatch.setattr("baserate.files.formats._lines.blocks.__kwdefaults__", {"size": 500})
     lines = table().write_csv().splitlines()
     lines[BAD] = '"' + lines[BAD]
     Path("s.csv").write_text("\n".join(lines))

@@ -1,7 +1,6 @@
 """What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,8 +16,10 @@ from typer.testing import CliRunner
 import baserate
 from baserate import state
 from baserate.cli import app
-from baserate.files import lock, sinks
-from baserate.files import run as running
+from baserate.files.adapting.state import StreamState
+from baserate.files.adapting.steppers import StreamStepper
+from baserate.files.adapting.unique_ids import UniqueIds
+from baserate.files.formats._sinks import TextSink
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from ..files.streams import CLASSES, P, frame, holdout, read, write
@@ -55,7 +56,7 @@ def test_a_killed_run_goes_on_and_its_output_is_the_same_byte_for_byte(form, key
         assert (Path(f"o.{form}").read_bytes(), Path("o.rounds.csv").read_bytes()) == whole, moment
         again = state.load("kept")
         assert state.dumps(again.adapter) == state.dumps(kept.adapter)
-        assert (again.rows, again.files, again.adapted_right) == (N, 1, kept.adapted_right)
+        assert (again.rows, again.files, again.label_counts) == (N, 1, kept.label_counts)
         assert not [name for name in files() if name.startswith(".")]
 
 
@@ -67,43 +68,19 @@ def test_a_run_killed_at_nine_tenths_does_little_again(form, tmp_path, monkeypat
     with monkeypatch.context() as patch:
         rows = 0
 
-        def step(self, batch, real=running.Stepper.step):
+        def step(self, piece, real=StreamStepper.step):
             nonlocal rows
-            rows += len(batch.proba)
+            rows += len(piece.proba)
             if rows > 0.9 * n:
                 raise Killed
-            return real(self, batch)
+            return real(self, piece)
 
-        patch.setattr(running.Stepper, "step", step)
+        patch.setattr(StreamStepper, "step", step)
         with pytest.raises(Killed):
             adapt(*words)
     found = json.loads(done(*words, "--json").stdout)
     assert n - found["resumed_at_row"] <= 0.15 * n
     assert found["rows"] == n
-
-
-@pytest.mark.parametrize(
-    ("takes", "a_row", "at_least", "at_most"),
-    [
-        (0.001, 0.001, 32, 32),
-        (0.03, 0.0001, 30, 32),  # 1 second of saves are free, even if the file takes less
-        (0.5, 0.001, 3, 4),
-        (10.0, 0.001, 1, 1),
-        (10.0, 1.0, 31, 40),  # 10 seconds are nothing in an hour, and every 30 seconds will do
-    ],
-)
-def test_a_state_that_takes_long_is_saved_less_often(takes, a_row, at_least, at_most, monkeypatch):
-    clock = 0.0
-    monkeypatch.setattr(running.time, "monotonic", lambda: clock)
-    due, saves, lost, last = running._Due(3200, 0), 0, 0, 0
-    for row in range(10, 3201, 10):
-        clock += 10 * a_row
-        if due.now(row, running._NOTHING):
-            lost, last, saves = max(lost, row - last), row, saves + 1
-            with due.saving():
-                clock += takes
-    assert at_least <= saves <= at_most
-    assert takes > 0.1 * 3200 * a_row or lost <= 0.15 * 3200
 
 
 def test_the_output_does_not_depend_on_how_long_saving_takes(tmp_path, monkeypatch):
@@ -112,13 +89,13 @@ def test_the_output_does_not_depend_on_how_long_saving_takes(tmp_path, monkeypat
     done(*words, "whole.parquet")
     saves = 0
 
-    def slow(self, path, real=running.Kept.save):
+    def slow(self, path, real=StreamState.save):
         nonlocal saves
         saves += 1
         time.sleep(0.7)
         real(self, path)
 
-    monkeypatch.setattr(running.Kept, "save", slow)
+    monkeypatch.setattr(StreamState, "save", slow)
     done(*words, "o.parquet", "--state", "kept")
     assert 2 <= saves <= 6
     assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
@@ -232,30 +209,6 @@ def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path, monkeypatch):
     done("s1.csv", "-o", "o.csv", *options)
     assert not list(Path("elsewhere").iterdir())
     assert {name for name in files() if name.startswith(".")} == others
-
-
-def test_a_lock_is_removed_without_a_race(tmp_path):
-    """Whoever opened the file of a lock before it was removed must not take the removed one for the lock."""
-    path = tmp_path / ".kept.lock"
-    first = lock._take(path)
-    with pytest.raises(BlockingIOError):
-        lock._take(path)
-    real, late = os.open, []
-
-    def slow(*arguments):
-        file = real(*arguments)
-        if not late:
-            late.append(file)
-            lock._release(first, path)
-        return file
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "open", slow)
-        second = lock._take(path)
-    with pytest.raises(BlockingIOError):
-        lock._take(path)
-    lock._release(second, path)
-    assert not path.exists()
 
 
 def test_a_new_file_continues_the_stream(tmp_path):
@@ -433,7 +386,7 @@ def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     assert "in the midst of s0.csv" in result.stderr
     assert "--restart" in result.stderr
     shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
-    assert "In the midst of s0.csv" in " ".join(shown.split())
+    assert "Unfinished file: s0.csv" in " ".join(shown.split())
     done(*words[1], "--restart")
     assert state.load("kept").rows == N
     assert files() == ["holdout.csv", "kept", "o1.csv", "o1.rounds.csv", "s0.csv", "s1.csv"]
@@ -491,10 +444,10 @@ def test_an_id_that_came_twice_is_found_where_no_rows_are_left(tmp_path, monkeyp
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.Ids, "check", killed)
+        patch.setattr(UniqueIds, "check", killed)
         with pytest.raises(Killed):
             adapt(*words)
-    assert state.load("kept").file["row"] == n
+    assert state.load("kept").file.position.row == n
     result = adapt(*words)
     assert result.exit_code == 2
     assert f"row {n:,}, column id: the id stands in row 8 already" in result.stderr
@@ -506,7 +459,7 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
     words = ["s.csv", "-o", "o.csv", "--rounds", "50", "--state", "kept", "--holdout", "holdout.csv"]
     appended = 0
 
-    def full(self, table, real=sinks.TextSink.append):
+    def full(self, table, real=TextSink.append):
         nonlocal appended
         appended += 1
         if appended == 40:
@@ -514,7 +467,7 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, monkeypatch):
         real(self, table)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sinks.TextSink, "append", full)
+        patch.setattr(TextSink, "append", full)
         result = adapt(*words)
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr

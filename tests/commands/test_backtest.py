@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from baserate.backtesting import backtest as replay
 from baserate.cli import app, main
-from baserate.files.log import LogJob, read_log
-from baserate.files.rounds import parse_rounds
-from baserate.files.source import named
+from baserate.files.formats import source_named
+from baserate.files.labelled_log import LogJob, read_log
+from baserate.files.rounds import parse_round_length
 
 from ..files.streams import CLASSES, P, frame, holdout, write
 from .backtested import done, found, log, refused
@@ -84,7 +84,9 @@ def test_empty_windows_count_as_in_adapt(tmp_path):
     wrong = (adapted["adapted_label"] != adapted["truth"]).mean()
     said = done("log.csv", "--label", "truth", "--holdout-label", "label", "--methods", "none", *words).stdout
     assert re.search(rf"baserate +{100 * wrong:.2f} ", said)
-    read = read_log(LogJob(named("log.csv"), "truth", named("h.csv"), rounds=parse_rounds("1h"), time="at"))
+    read = read_log(
+        LogJob(source_named("log.csv"), "truth", source_named("h.csv"), rounds=parse_round_length("1h"), time="at")
+    )
     assert read.idle.sum() == 250
     priors = pl.read_csv("o.rounds.csv").select(f"prior_{name}" for name in CLASSES).to_numpy()
     for idle, same in ((read.idle, True), (None, False)):
@@ -255,3 +257,12 @@ def test_the_guide_can_be_followed(tmp_path, capsys):
     assert told.partition("(doubt")[0] in " ".join(readme.split())
     exec(last, names)
     assert capsys.readouterr().out == told.splitlines()[0] + "\n"
+
+
+@pytest.mark.parametrize("missing", ["log.csv", "h.csv"])
+def test_a_log_and_its_holdout_must_be_there(missing, in_an_empty_folder):
+    for name in {"log.csv", "h.csv"} - {missing}:
+        Path(name).write_text("p_a,p_b,truth\n0.5,0.5,a\n")
+    result = CliRunner().invoke(app, ["backtest", "log.csv", "--label", "truth", "--holdout", "h.csv"])
+    assert result.exit_code == 2
+    assert f"{missing}: there is no such file" in result.stderr

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import baserate
 import baserate.demo
 from baserate.cli import app
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.reports.demo_rows import conclusion, demo_rows
 
 from .ended import status_of
@@ -22,7 +22,7 @@ SMALL = ["--rounds", "30", "--batch-size", "5", "--seed", "2"]
 
 @pytest.fixture(scope="module")
 def expected():
-    return demo_rows(run_demo(prepare_problem(2), 30, 5, seed=2))
+    return demo_rows(run_demo(train_model(2), 30, 5, seed=2))
 
 
 def run(*arguments):

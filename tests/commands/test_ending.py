@@ -15,6 +15,6 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(capsys, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    monkeypatch.setattr(baserate.demo, "prepare_problem", lambda *_: pytest.fail("the work had begun"))
+    monkeypatch.setattr(baserate.demo, "train_model", lambda *_: pytest.fail("the work had begun"))
     assert status_of("demo") == 2
     assert capsys.readouterr().err.endswith("(Permission denied); name another.\n")

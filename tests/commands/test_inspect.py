@@ -71,7 +71,7 @@ class TestInspect:
         assert found["findings"][0] in line
         assert "class " not in found["findings"][0]  # classes have names
         assert found["fallback"]
-        assert f"held back since round {found['fallback_since']}: " in told
+        assert f"reduced since round {found['fallback_since']}: " in told
 
     def test_what_is_not_tested_is_said(self, monkeypatch, tmp_path):
         write(frame(300)[0], tmp_path / "s.csv")
@@ -79,8 +79,8 @@ class TestInspect:
         why = "the holdout is too small"
         monkeypatch.setattr(baserate.RegressAndReweight, "assumption_untested_", why, raising=False)
         shown = CliRunner().invoke(app, ["inspect", "kept"]).stdout
-        assert f"Whether more than the class mix has changed is not tested: {why}." in shown
-        assert "Nothing says" not in shown
+        assert f"Drift beyond the class mix is not tested: {why}." in shown
+        assert "No sign" not in shown
 
     def test_other_parts_are_named(self):
         baserate.save(baserate.trackers.FollowTheHistory(2), "tracker")

@@ -21,7 +21,7 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(baserate.demo, "prepare_problem", broken)
+    monkeypatch.setattr(baserate.demo, "train_model", broken)
     with pytest.raises(ZeroDivisionError):
         main(["demo", "--no-report"])
 

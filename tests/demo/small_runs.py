@@ -2,20 +2,20 @@
 
 import functools
 
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.demo.trust_tour import tour
 
 ROUNDS, BATCH = 60, 8
 
 
 @functools.cache
-def small_problem():
-    return prepare_problem(0)
+def small_model():
+    return train_model(0)
 
 
 @functools.cache
 def small_demo():
-    return run_demo(small_problem(), ROUNDS, BATCH, seed=5)
+    return run_demo(small_model(), ROUNDS, BATCH, seed=5)
 
 
 @functools.cache

@@ -7,19 +7,19 @@ from sklearn.base import BaseEstimator
 import baserate.adapters
 import baserate.trackers
 from baserate.adapters import UOGD, Base, RegressAndReweight
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.demo.experiment import BASE, MOVING, ORACLE, REFERENCES, describe, every_tracker, rivals
 from baserate.evaluation import evaluate
 from baserate.reports.demo_rows import demo_rows
 from baserate.shifts import Square, sample_stream
 from baserate.trackers import FLHFTL, LastSighting
 
-from .small_runs import BATCH, ROUNDS, small_demo, small_problem
+from .small_runs import BATCH, ROUNDS, small_demo, small_model
 
 
 @pytest.fixture(scope="module")
-def problem():
-    return small_problem()
+def model():
+    return small_model()
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def cell(demo, shift, method):
 def test_the_model_leaves_something_to_gain_and_is_about_honest():
     wrong, overconfidence, by_class = [], [], []
     for seed in range(6):
-        proba, y = prepare_problem(seed)[2:4]
+        proba, y = train_model(seed)[2:4]
         miss = proba.argmax(axis=1) != y
         wrong.append(miss.mean())
         overconfidence.append(proba.max(axis=1).mean() - (1 - miss.mean()))
@@ -46,11 +46,11 @@ def test_the_model_leaves_something_to_gain_and_is_about_honest():
     assert np.mean(by_class, axis=0)[0] < 0.02
 
 
-def test_a_cell_is_what_a_direct_evaluation_gives(demo, problem):
+def test_a_cell_is_what_a_direct_evaluation_gives(demo, model):
     rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
     path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
-    stream = sample_stream(problem.pool_proba, problem.pool_y, path, batch_size=BATCH, rng=rng)
-    adapter = RegressAndReweight(FLHFTL(10, experts="window"), gate=False).fit(problem.holdout_proba, problem.holdout_y)
+    stream = sample_stream(model.pool_proba, model.pool_y, path, batch_size=BATCH, rng=rng)
+    adapter = RegressAndReweight(FLHFTL(10, experts="window"), gate=False).fit(model.holdout_proba, model.holdout_y)
     direct = evaluate(adapter, stream)
     ours = cell(demo, "Square", "FLH-FTL (window)").evaluation
     np.testing.assert_array_equal(ours.wrong, direct.wrong)
@@ -59,15 +59,15 @@ def test_a_cell_is_what_a_direct_evaluation_gives(demo, problem):
     )  # the demo has one thread, this may have more
 
 
-def test_regret_is_the_extra_loss_over_the_pool(demo, problem):
+def test_regret_is_the_extra_loss_over_the_pool(demo, model):
     base = cell(demo, "Sinusoidal", BASE)
-    source = np.bincount(problem.holdout_y) / len(problem.holdout_y)
+    source = np.bincount(model.holdout_y) / len(model.holdout_y)
     expected = 0.0
     for q in base.evaluation.q:
-        told = problem.pool_proba * q / source
+        told = model.pool_proba * q / source
         told /= told.sum(axis=1, keepdims=True)
-        gain = (told - problem.pool_proba)[np.arange(len(told)), problem.pool_y]
-        expected += sum(q[c] * gain[problem.pool_y == c].mean() for c in range(10))
+        gain = (told - model.pool_proba)[np.arange(len(told)), model.pool_y]
+        expected += sum(q[c] * gain[model.pool_y == c].mean() for c in range(10))
     assert base.regret == pytest.approx(expected)
     assert cell(demo, "Sinusoidal", ORACLE).regret == pytest.approx(0.0, abs=1e-12)
 
@@ -79,10 +79,10 @@ def test_every_method_sees_the_same_stream(demo):
 
 
 def test_the_seed_decides_everything(demo):
-    again = demo_rows(run_demo(prepare_problem(0), ROUNDS, BATCH, seed=5))
+    again = demo_rows(run_demo(train_model(0), ROUNDS, BATCH, seed=5))
     assert again == demo_rows(demo)
-    assert demo_rows(run_demo(prepare_problem(1), ROUNDS, BATCH, seed=5)) != again
-    assert demo_rows(run_demo(prepare_problem(0), ROUNDS, BATCH, seed=6)) != again
+    assert demo_rows(run_demo(train_model(1), ROUNDS, BATCH, seed=5)) != again
+    assert demo_rows(run_demo(train_model(0), ROUNDS, BATCH, seed=6)) != again
 
 
 def test_an_exported_tracker_is_found(monkeypatch):
@@ -106,13 +106,13 @@ def test_an_exported_tracker_is_found(monkeypatch):
 
 
 def test_every_method_is_described():
-    for method in (*REFERENCES, *rivals(prepare_problem(0))):
+    for method in (*REFERENCES, *rivals(train_model(0))):
         assert describe(method).endswith(".")
     assert describe("LastSighting") == "The last sighting, as it is."
     assert "`window`" in describe("FLH-FTL (window)")
 
 
-def test_progress_goes_through_every_cell(problem):
+def test_progress_goes_through_every_cell(model):
     seen = []
 
     def track(cells):
@@ -120,42 +120,42 @@ def test_progress_goes_through_every_cell(problem):
             seen.append(one)
             yield one
 
-    small = run_demo(problem, 2, 1, track=track)
+    small = run_demo(model, 2, 1, track=track)
     assert seen == [(c.shift, c.method) for c in small.cells]
-    assert len(seen) == 4 * (3 + len(rivals(problem)))
+    assert len(seen) == 4 * (3 + len(rivals(model)))
 
 
-def test_the_largest_batch_is_possible_and_one_more_is_not(problem):
-    limit = problem.largest_batch
-    assert run_demo(problem, 3, limit).cells[0].evaluation.n.tolist() == 3 * [limit]
+def test_the_largest_batch_is_possible_and_one_more_is_not(model):
+    limit = model.largest_batch
+    assert run_demo(model, 3, limit).cells[0].evaluation.n.tolist() == 3 * [limit]
     with pytest.raises(ValueError, match="batch_size"):
-        run_demo(problem, 40, np.bincount(problem.pool_y)[MOVING] + 1)
+        run_demo(model, 40, np.bincount(model.pool_y)[MOVING] + 1)
 
 
-def test_every_method_is_there(problem):
+def test_every_method_is_there(model):
     exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
     assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
-    assert set(rivals(problem)) == exported | set(every_tracker(10))
-    assert rivals(problem)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
+    assert set(rivals(model)) == exported | set(every_tracker(10))
+    assert rivals(model)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
 
 
-def test_methods_that_move_the_last_layer_see_features(demo, problem):
+def test_methods_that_move_the_last_layer_see_features(demo, model):
     rng = np.random.default_rng(np.random.SeedSequence(5).spawn(4)[1])
     path = Square(second=np.eye(10)[MOVING]).path(ROUNDS, 10, rng)
     stream = list(
         sample_stream(
-            problem.pool_proba,
-            problem.pool_y,
+            model.pool_proba,
+            model.pool_y,
             path,
             batch_size=BATCH,
-            features=problem.pool_features,
+            features=model.pool_features,
             rng=rng,
         )
     )
-    direct = evaluate(UOGD(*problem.head).fit(problem.holdout_features, problem.holdout_y), stream)
+    direct = evaluate(UOGD(*model.head).fit(model.holdout_features, model.holdout_y), stream)
     np.testing.assert_array_equal(cell(demo, "Square", "UOGD").evaluation.wrong, direct.wrong)
-    logits = problem.pool_features @ problem.head[0].T + problem.head[1]
+    logits = model.pool_features @ model.head[0].T + model.head[1]
     proba = np.exp(logits - logits.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(proba / proba.sum(axis=1, keepdims=True), problem.pool_proba, atol=1e-12)
-    base = evaluate(Base().fit(problem.holdout_proba, problem.holdout_y), stream)
+    np.testing.assert_allclose(proba / proba.sum(axis=1, keepdims=True), model.pool_proba, atol=1e-12)
+    base = evaluate(Base().fit(model.holdout_proba, model.holdout_y), stream)
     assert (direct.wrong != base.wrong).any()

@@ -8,8 +8,11 @@ from typer.testing import CliRunner
 
 from baserate import state
 from baserate.cli import app
-from baserate.files import lock, sinks
-from baserate.files import run as running
+from baserate.files.adapting import lock, save_schedule
+from baserate.files.adapting.run import FileRun
+from baserate.files.adapting.state import StreamState
+from baserate.files.formats._sinks import TextSink
+from baserate.files.formats.parquet import ParquetSink
 
 
 class Killed(BaseException):
@@ -36,16 +39,18 @@ class Killer:
     def __init__(self, monkeypatch, moment=None):
         self.count, self._moment = 0, moment
         for owner, name in [
-            (sinks.TextSink, "append"),
-            (sinks.ParquetSink, "append"),
-            (sinks.ParquetSink, "finish"),
-            (running.Kept, "save"),
+            (TextSink, "append"),
+            (ParquetSink, "append"),
+            (ParquetSink, "finish"),
+            (StreamState, "save"),
             (Path, "replace"),
         ]:
             monkeypatch.setattr(owner, name, self._watched(getattr(owner, name)))
         for name in ("_remove", "_take_back"):
-            monkeypatch.setattr(running._Run, name, lambda self: None)
-        monkeypatch.setattr(running, "SPENT", float("inf"))  # so that moments do not depend on how long saving takes
+            monkeypatch.setattr(FileRun, name, lambda self: None)
+        monkeypatch.setattr(
+            save_schedule, "SPENT", float("inf")
+        )  # so that moments do not depend on how long saving takes
         if moment is not None:
             monkeypatch.setattr(lock, "_release", lambda file, path: os.close(file))
 
@@ -69,4 +74,4 @@ def killed_in_the_midst(words, monkeypatch, moment=60):
         Killer(patch, moment)
         with pytest.raises(Killed):
             adapt(*words)
-    assert not state.load("kept").file["finished"]
+    assert not state.load("kept").file.finished

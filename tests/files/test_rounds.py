@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baserate.files.reading import Chunk
-from baserate.files.rounds import Rounds, cut, parse_rounds
+from baserate.files.formats import Chunk
+from baserate.files.rounds import RoundLength, cut, parse_round_length
 
 N = 500
 TIMES = np.sort(np.random.default_rng(0).integers(0, 4000, N))
@@ -32,7 +32,17 @@ def pieces(sizes, rounds, size, start=0, row=0):
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 200), min_size=1, max_size=6),
-    st.sampled_from([Rounds(1), Rounds(7), Rounds(100), Rounds(1000), Rounds(), Rounds(30, 100.0), Rounds(100, 900.0)]),
+    st.sampled_from(
+        [
+            RoundLength(1),
+            RoundLength(7),
+            RoundLength(100),
+            RoundLength(1000),
+            RoundLength(),
+            RoundLength(30, 100.0),
+            RoundLength(100, 900.0),
+        ]
+    ),
     st.integers(1, 300),
 )
 def test_where_it_is_cut_depends_on_the_rows_alone(sizes, rounds, size):
@@ -52,7 +62,7 @@ def test_where_it_is_cut_depends_on_the_rows_alone(sizes, rounds, size):
 
 
 def test_rounds_by_time_end_where_the_window_does():
-    starts = np.concatenate([piece.row + piece.starts[:-1] for piece in pieces([37], Rounds(10**6, 100.0), 50)])
+    starts = np.concatenate([piece.row + piece.starts[:-1] for piece in pieces([37], RoundLength(10**6, 100.0), 50)])
     windows = TIMES // 100
     assert starts.tolist() == [0, *(np.flatnonzero(windows[1:] != windows[:-1]) + 1).tolist()]
 
@@ -60,20 +70,20 @@ def test_rounds_by_time_end_where_the_window_does():
 @pytest.mark.parametrize(
     ("text", "rounds"),
     [
-        ("1", Rounds(1)),
-        (" 20 ", Rounds(20)),
-        ("auto", Rounds()),
-        ("90s", Rounds(100_000, 90.0)),
-        ("1.5h", Rounds(100_000, 5400.0)),
-        ("2 d", Rounds(100_000, 172800.0)),
-        ("1w", Rounds(100_000, 604800.0)),
+        ("1", RoundLength(1)),
+        (" 20 ", RoundLength(20)),
+        ("auto", RoundLength()),
+        ("90s", RoundLength(100_000, 90.0)),
+        ("1.5h", RoundLength(100_000, 5400.0)),
+        ("2 d", RoundLength(100_000, 172800.0)),
+        ("1w", RoundLength(100_000, 604800.0)),
     ],
 )
 def test_rounds_are_read(text, rounds):
-    assert parse_rounds(text) == rounds
+    assert parse_round_length(text) == rounds
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "h", "0h", "3 fortnights", "1e3", "1M", "1H"])
 def test_what_is_no_round(text):
     with pytest.raises(ValueError, match=r"--rounds .* in small letters"):
-        parse_rounds(text)
+        parse_round_length(text)

@@ -29,6 +29,11 @@ def make() -> None:
         baserate.save(obj, FOLDER / f"{name}.baserate")
         said[name] = go_on(name, obj)
     np.savez_compressed(FOLDER / "continued.npz", **said)
+    make_adapt_states()
+
+
+def make_adapt_states() -> None:
+    """Write the states of `adapt --state`, and how they go on."""
     write(_day(60, seed=4), FOLDER / "adapt-next.csv")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         write(holdout(120), Path("holdout.csv"))

@@ -34,7 +34,7 @@ def test_the_guide_can_be_followed(tmp_path, monkeypatch):
     said = [run(line) for block in blocks("console") for line in block.splitlines()]
     assert len(said) > 8
     assert any("Last file: tuesday.csv, finished." in text for text in said)
-    assert "1,000 labels came later and found the row that waited for it; 0 did not." in said[-1]
+    assert "1,000 late labels found the row that was remembered for it; 0 did not." in said[-1]
     assert any("Of 500 rows with a label" in text for text in said)
     assert Path("adapted.csv").read_text().count("\n") == 5001
     assert Path("report.html").exists()

@@ -2,13 +2,13 @@
 
 import pytest
 
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.reports import demo as report
 
 
 @pytest.fixture(scope="session")
 def demo():
-    return run_demo(prepare_problem(0), 50, 5, seed=3)
+    return run_demo(train_model(0), 50, 5, seed=3)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,8 @@ def test_the_report_shows_what_was_tracked(options, tmp_path):
     assert re.search(r"the share of eel over 25 rounds, [\d.]+% in the holdout", page)
     if not options:
         assert f"{last:.1%} in the last" in page
-        assert "The correction was held back in 0% of the rounds." in page
+        assert "The correction was reduced in 0% of the rounds." in page
+        assert "Weight of the correction: 100 %. Serial correlation of the samples: " in page
     # Eels have moved furthest, and come first.
     assert page.index("Share of eel") < page.index("Share of cat")
     assert "http" not in page.replace("http://www.w3.org", "")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from baserate import __version__
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.demo.experiment import MOVING
 from baserate.reports import demo as report
 from baserate.reports import figures
@@ -75,8 +75,8 @@ def test_it_opens_with_the_finding(demo, page):
 
 
 def test_it_says_how_hard_the_moving_class_is(demo, page):
-    wrong = demo.problem.pool_proba.argmax(axis=1) != demo.problem.pool_y
-    eights = wrong[demo.problem.pool_y == 8]
+    wrong = demo.model.pool_proba.argmax(axis=1) != demo.model.pool_y
+    eights = wrong[demo.model.pool_y == 8]
     assert f"mistakes {100 * eights.mean():.0f}&nbsp;% of them and {100 * wrong.mean():.0f}&nbsp;% of all" in page
 
 
@@ -118,11 +118,11 @@ def test_it_is_accessible(page):
 
 
 def test_the_same_seed_gives_the_same_bytes(page):
-    assert report.render(run_demo(prepare_problem(0), 50, 5, seed=3)) == page
+    assert report.render(run_demo(train_model(0), 50, 5, seed=3)) == page
 
 
 def test_one_round_is_enough():
-    Reader(report.render(run_demo(prepare_problem(0), 1, 1)))
+    Reader(report.render(run_demo(train_model(0), 1, 1)))
 
 
 def test_a_ruinous_method_leaves_the_picture_and_the_caption_says_so(demo, page):

@@ -9,7 +9,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from baserate.demo import prepare_problem, run_demo
+from baserate.demo import run_demo, train_model
 from baserate.reports import demo as report
 
 pytestmark = pytest.mark.system
@@ -30,7 +30,7 @@ def browser():
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report.write(run_demo(prepare_problem(0), 60, 5), path)
+    report.write(run_demo(train_model(0), 60, 5), path)
     return path
 
 

@@ -1,4 +1,4 @@
-"""How far a difference may be chance where neighbouring rounds are alike: a bootstrap of blocks of rounds."""
+"""Limits of a difference where neighbouring rounds are alike: a bootstrap of blocks of rounds."""
 
 from typing import NamedTuple
 
@@ -19,12 +19,12 @@ class Change(NamedTuple):
 
     @property
     def clear(self) -> bool:
-        """Whether it could hardly be chance: the limits are on the same side of 0."""
+        """True if it could hardly be chance: the limits are on the same side of 0."""
         return self.low > 0.0 or self.high < 0.0
 
 
 class Blocks(NamedTuple):
-    """Which blocks of rounds each resample is made of; the same for every method, so that they can be compared.
+    """Blocks of rounds that each resample is made of; the same for every method, so that methods can be compared.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Blocks(NamedTuple):
     starts : (B, m) array of int
         The first round of each block of each resample.
     level : float
-        How often the limits shall hold the true difference.
+        The level of the limits.
     """
 
     length: int

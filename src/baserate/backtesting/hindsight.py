@@ -8,7 +8,7 @@ from baserate.protocols import FloatArray, IntArray
 
 
 class Hindsight(NamedTuple):
-    """The class mix of each round, and how many rounds before and after it tell about it."""
+    """The class mix of each round, and the number of rounds before and after it that it is estimated from."""
 
     path: FloatArray
     width: int
@@ -24,7 +24,7 @@ def hindsight(counts: IntArray, source_prior: FloatArray) -> Hindsight:
     Parameters
     ----------
     counts : (T, k) array of int
-        How many samples of each class a round has.
+        The number of samples of each class in a round.
     source_prior : (k,) array
 
     Examples

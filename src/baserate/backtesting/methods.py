@@ -1,4 +1,4 @@
-"""The methods that are compared: doing nothing, the default, every tracker, and what is known only in hindsight."""
+"""The methods that are compared: doing nothing, the default, every tracker, and the class mix in hindsight."""
 
 from collections.abc import Collection
 
@@ -16,15 +16,15 @@ _GROWING = 2e10  # rounds squared times classes, for trackers whose rounds take 
 
 DESCRIPTIONS = {
     NOTHING: "The model left alone.",
-    DEFAULT: "`RegressAndReweight()` as it comes, which `baserate adapt` uses: calibrated, tracked, and held back by "
-    "its gate where it could do harm.",
-    CALIBRATED: "The model's probabilities made honest on the holdout, and no more: what of the gain has nothing to do "
-    "with the class mix.",
+    DEFAULT: "`RegressAndReweight()` with its defaults, as in `baserate adapt`: calibrated, tracked, and reduced by "
+    "its gate where the correction could do harm.",
+    CALIBRATED: "The model's probabilities, calibrated on the holdout and not re-weighted: the part of the gain that "
+    "has nothing to do with the class mix.",
     HINDSIGHT: "Re-weights to the label frequencies of the rounds around each, before and after it, but without the "
-    "round itself. Nobody has these labels in time: it is about the best that re-weighting could have done, not "
-    "a limit.",
+    "round itself. Nobody has these labels in time. Roughly the best that re-weighting could have achieved; not a "
+    "strict bound.",
 }
-TRACKERS = "The trackers re-weight to what they follow as it is: without the gate of the default."
+TRACKERS = "The trackers re-weight to the class mix that they estimate, without the gate of the default."
 
 
 def every_tracker(n_classes: int) -> dict[str, Tracker]:

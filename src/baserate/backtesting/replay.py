@@ -11,14 +11,14 @@ from baserate.protocols import UNLABELLED, Adapter, FloatArray, IdlingTracker, I
 
 SMALLEST = 1e-6
 """Smaller probabilities count as this in the log loss: one that is 0 by rounding must not outweigh all others."""
-LOOKS = 200
-"""How often the band of the class mix is asked for; each time takes about a millisecond."""
+N_BANDS = 200
+"""The number of times that the band of the class mix is computed; each takes about a millisecond."""
 LEVEL = 0.9
-"""Of that band."""
+"""The level of that band."""
 
 
 class Log(NamedTuple):
-    """What is replayed.
+    """A labelled log, cut into rounds.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Log(NamedTuple):
     starts : (T + 1,) array of int
         Round t is the rows ``starts[t]:starts[t + 1]``.
     idle : (T,) array of int, optional
-        How many rounds without a sample came just before each, where rounds are of equal time.
+        The number of rounds without a sample just before each, where rounds are of equal time.
     """
 
     proba: FloatArray
@@ -51,7 +51,7 @@ class Log(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What became of each round, as arrays over rounds; of the samples that have a label.
+    """The score of each round, as arrays over rounds, of the samples that have a label.
 
     Attributes
     ----------
@@ -74,16 +74,16 @@ class Played(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """What the default adapter said of itself before each round.
+    """The warnings and bands of the default adapter before each round.
 
     Attributes
     ----------
     evidence : (T,) array
-        Against label shift.
+        Evidence against label shift.
     weight : (T,) array
-        Which part of the correction was used.
+        The part of the correction that was used.
     held_back, alarm : (T,) arrays of bool
-        Whether the gate held back, and whether there was an alarm.
+        True where the gate reduced the correction, and where there was an alarm.
     looks : (m,) array of int
         Rounds, from 0, that the band is of.
     low, high : (m, k) arrays
@@ -91,9 +91,9 @@ class Trust(NamedTuple):
     since : int or None
         The round, from 0, after which the first alarm was raised.
     why : str
-        What looked most wrong then.
+        The strongest finding then.
     alpha : float
-        Of the check.
+        The check raises a false alarm with at most this probability.
     """
 
     evidence: FloatArray
@@ -108,8 +108,8 @@ class Trust(NamedTuple):
     alpha: float
 
 
-Watch = Callable[[int], None]
-"""Is told how many rounds were played since it was last told."""
+ProgressCallback = Callable[[int], None]
+"""A function that is told how many rounds were replayed since its last call."""
 
 
 def replay(
@@ -117,7 +117,7 @@ def replay(
     log: Log,
     inputs: FloatArray | None = None,
     *,
-    watch: Watch = lambda _: None,
+    progress: ProgressCallback = lambda _: None,
     trust: bool = False,
 ) -> tuple[Played, Trust | None]:
     """Replay a log through a fitted adapter, which is moved.
@@ -127,13 +127,13 @@ def replay(
     adapter : Adapter
         It never sees a label.
     log : Log
-        What is replayed.
+        The log to replay.
     inputs : (n, k) array, optional
-        What the adapter sees in the place of the model's probabilities: the same, calibrated.
-    watch : callable
-        For progress.
+        The input of the adapter, if it is not the model's probabilities: the same, calibrated.
+    progress : callable
+        Is told about the progress.
     trust : bool
-        Ask it, a `RegressAndReweight`, how far it trusts itself.
+        Note the warnings and bands of the adapter, a `RegressAndReweight`, as well.
     """
     diary = _Diary(adapter, log.n_rounds) if trust and isinstance(adapter, RegressAndReweight) else None
     inputs = log.proba if inputs is None else inputs
@@ -150,7 +150,7 @@ def replay(
         rows.append(_score(proba, log.proba[start:end], log.y[start:end]))
         priors.append(prior)
         if t % every == every - 1:
-            watch(every)
+            progress(every)
     n, wrong, better, worse, log_loss = zip(*rows, strict=True)
     counts = [np.array(column, dtype=np.int64) for column in (n, wrong, better, worse)]
     played = Played(counts[0], counts[1], counts[2], counts[3], np.array(log_loss), np.array(priors))
@@ -158,7 +158,7 @@ def replay(
 
 
 def _can_idle(adapter: Adapter) -> TypeGuard[RegressAndReweight]:
-    """Whether it forgets by the clock; what cannot counts rounds with samples alone."""
+    """Tell whether an adapter can be told of empty rounds; others count rounds with samples alone."""
     return isinstance(adapter, RegressAndReweight) and isinstance(adapter.tracker_, IdlingTracker)
 
 
@@ -173,11 +173,11 @@ def _score(proba: FloatArray, model: FloatArray, y: IntArray) -> tuple[int, int,
 
 
 class _Diary:
-    """Writes down what an adapter says of itself."""
+    """Notes of the warnings and bands of an adapter, round by round."""
 
     def __init__(self, adapter: RegressAndReweight, n_rounds: int) -> None:
         self._adapter = adapter
-        self._every = -(-n_rounds // LOOKS)
+        self._every = -(-n_rounds // N_BANDS)
         self._said: list[tuple[float, float, bool, bool]] = []
         self._looks: list[int] = []
         self._bands: list[FloatArray] = []
@@ -185,7 +185,7 @@ class _Diary:
         self._why = ""
 
     def before(self, t: int) -> None:
-        """What is known before a round."""
+        """Note what the adapter says before a round."""
         a = self._adapter
         self._said.append((a.assumption_evidence_, a.correction_weight_, a.fallback_active_, a.assumption_alarm_))
         if t % self._every == 0:
@@ -193,13 +193,13 @@ class _Diary:
             self._bands.append(a.prior_interval(LEVEL))
 
     def after(self, t: int) -> None:
-        """What a round has changed."""
+        """Note the first alarm, after the round that raised it."""
         if self._since is None and self._adapter.assumption_alarm_:
             self._since = t
             self._why = str(self._adapter.assumption_findings_[0]) if self._adapter.assumption_findings_ else ""
 
     def trust(self) -> Trust:
-        """All of it."""
+        """Everything that was noted."""
         evidence, weight, held_back, alarm = zip(*self._said, strict=True)
         bands = np.array(self._bands)
         return Trust(

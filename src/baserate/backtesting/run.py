@@ -30,7 +30,7 @@ _ROUNDS, _SMALLEST, _LARGEST = 200, 10, 5000  # rounds that are aimed at, and ro
 
 
 class Score(NamedTuple):
-    """How a method did.
+    """The score of one method.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Score(NamedTuple):
     better, worse : int
         Mistakes of the model that it avoided, and mistakes that only it made.
     error_change, log_loss_change : Change
-        To doing nothing.
+        The changes compared with doing nothing.
     """
 
     method: str
@@ -54,34 +54,34 @@ class Score(NamedTuple):
 
 
 class Backtest(NamedTuple):
-    """What came out.
+    """The result of a backtest.
 
     Attributes
     ----------
     scores : list of Score
         Doing nothing first, then the default; the class mix in hindsight last.
     played : dict of str to Played
-        What became of each round, by method.
+        The score of each round, by method.
     beyond_calibration : Change
-        Of the error rate, from calibration alone to the default: what following the class mix adds.
+        The change of the error rate from calibration alone to the default: the part that following the class mix adds.
     trust : Trust
-        What the default adapter said of itself.
+        The warnings and bands of the default adapter.
     log : Log
-        What was replayed; without the holdout.
+        The log that was replayed, without the holdout.
     names : tuple of str
-        Of the classes.
+        The names of the classes.
     source_prior : (k,) array
         The holdout's class mix.
     n_holdout : int
         Its samples.
     neighbours : int
-        How many rounds before and after each tell the class mix in hindsight.
+        The number of rounds before and after each that the class mix in hindsight is estimated from.
     left_out : dict of str to str
         Methods that were too slow, and why.
     notes : tuple of str
-        What the default adapter warned of.
+        The warnings of the default adapter's `fit`.
     block, resamples, level, seed
-        Of the limits: rounds in a block, how many resamples, how often they shall hold the truth, and the seed.
+        The settings of the bootstrap: rounds in a block, the number of resamples, the level of the limits, the seed.
     """
 
     scores: list[Score]
@@ -101,7 +101,7 @@ class Backtest(NamedTuple):
     seed: int
 
     def score(self, method: str) -> Score:
-        """How a method did, by name."""
+        """The score of a method, by its name."""
         return next(score for score in self.scores if score.method == method)
 
     @property
@@ -111,7 +111,7 @@ class Backtest(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What to do. It is about the default adapter, whichever of the others looks best."""
+        """The advice, in one sentence. It is about the default adapter, whichever of the others looks best."""
         nothing, default = self.score(NOTHING), self.score(DEFAULT)
         return advice(
             (nothing.error, default.error),
@@ -155,15 +155,15 @@ def backtest(
         Rows of a round, or the row that each round starts with after the holdout, and at the end their number. Default:
         a two-hundredth of the log, but 10 at least and 5,000 at most.
     idle : (T,) array of int, optional
-        How many rounds without a sample came just before each, where rounds are of equal time.
+        The number of rounds without a sample just before each, where rounds are of equal time.
     methods : collection of str, optional
-        Which trackers to compare with, by name. Default: all, but not those that take too long for so many rounds.
+        The trackers to compare with, by name. Default: all, but not those that take too long for so many rounds.
     names : sequence of str, optional
-        Of the classes. Default: their numbers.
+        The names of the classes. Default: their numbers.
     level : float
-        How often limits shall hold the true difference.
+        The level of the limits.
     seed : int
-        Of the bootstrap.
+        The seed of the bootstrap.
     watch : callable, optional
         Is told the method, the rounds that are done, and the rounds of all methods.
 
@@ -188,7 +188,7 @@ def backtest(
     prior = np.bincount(held_y, minlength=k) / len(held_y)
     seen = hindsight(log.counts(), prior)
     adapters, left_out = chosen(seen.path, methods)
-    played, trust, notes = _play(adapters, log, (held, held_y), watch)
+    played, trust, notes = _replay_all(adapters, log, (held, held_y), watch)
     blocks = draw_blocks(log.n_rounds, level, np.random.default_rng(seed))
     beyond = blocks.change(played[DEFAULT].wrong - played[CALIBRATED].wrong, played[DEFAULT].n)
     return Backtest(
@@ -210,13 +210,13 @@ def backtest(
     )
 
 
-def _play(
+def _replay_all(
     adapters: dict[str, Adapter],
     log: Log,
     holdout: tuple[FloatArray, IntArray],
     watch: Callable[[str, int, int], None],
 ) -> tuple[dict[str, Played], Trust, tuple[str, ...]]:
-    """Replay the log through each; with what the default said of itself, and what it warned of."""
+    """Replay the log through each method; also the notes on the default adapter, and its warnings."""
     played: dict[str, Played] = {}
     trust: Trust | None = None
     notes: list[str] = []
@@ -235,7 +235,7 @@ def _play(
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 adapter.fit(held, held_y)
-            played[name], said = replay(adapter, log, inputs, watch=advance, trust=name == DEFAULT)
+            played[name], said = replay(adapter, log, inputs, progress=advance, trust=name == DEFAULT)
             if name == DEFAULT and isinstance(adapter, RegressAndReweight):
                 trust = said
                 notes = [str(warning.message) for warning in told if issubclass(warning.category, UserWarning)]

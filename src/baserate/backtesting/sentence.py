@@ -1,4 +1,4 @@
-"""What to do, in one sentence."""
+"""The advice of a backtest, in one sentence."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ USE, NO_DIFFERENCE, DO_NOT_USE = "use", "no difference", "do not use"
 
 
 def verdict(change: Change) -> str:
-    """What the change of the error rate says."""
+    """The verdict on a change of the error rate: ``"use"``, ``"no difference"`` or ``"do not use"``."""
     return (USE if change.value < 0 else DO_NOT_USE) if change.clear else NO_DIFFERENCE
 
 
@@ -24,22 +24,22 @@ def advice(
     names: Sequence[str],
     level: float,
 ) -> str:
-    """The sentence.
+    """Say in one sentence what to do.
 
     Parameters
     ----------
     errors, log_losses : (float, float)
-        Of doing nothing, and of the default adapter.
+        The means of doing nothing, and of the default adapter.
     change, log_loss_change : Change
-        From the one to the other.
+        The changes from the one to the other.
     hindsight : Change
-        Of the error, had the class mix been known.
+        The change of the error, had the class mix been known.
     trust : Trust
-        What the adapter said of itself.
+        The warnings of the adapter.
     names : sequence of str
-        Of the classes.
+        The names of the classes.
     level : float
-        Of the limits.
+        The level of the limits.
     """
     figures = (
         f"error {_percent(errors[0])} -> {_percent(errors[1])} ({100 * change.value:+.1f} points, {100 * level:g} % "
@@ -53,7 +53,7 @@ def advice(
         return f"Use it: {figures}."
     if found == DO_NOT_USE:
         return f"Do not use it: {figures}{f', and {alarm}: retrain the model' if alarm else ''}."
-    said = f"No difference that could not be chance: {figures}"
+    said = f"No clear difference: {figures}"
     if log_loss_change.clear:
         what = "better" if log_loss_change.value < 0 else "worse"
         said += f", though its probabilities are {what} (log loss {log_losses[0]:.3f} -> {log_losses[1]:.3f})"
@@ -70,7 +70,7 @@ def advice(
 
 
 def _alarm(trust: Trust, names: Sequence[str]) -> str:
-    """That the stream is no label shift, and why; empty if nothing says so."""
+    """A clause that says that the stream is no label shift, and why; empty if there was no alarm."""
     if trust.since is None:
         return ""
     why = f" ({with_names(trust.why, names)})" if trust.why else ""
@@ -78,7 +78,7 @@ def _alarm(trust: Trust, names: Sequence[str]) -> str:
 
 
 def with_names(text: str, names: Sequence[str]) -> str:
-    """Findings speak of classes by their numbers.
+    """Put the names of classes into a finding, which has their numbers.
 
     Examples
     --------

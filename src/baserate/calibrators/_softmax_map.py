@@ -1,4 +1,4 @@
-"""What the calibrators that fit a map share."""
+"""Base class of calibrators that apply ``softmax(scales * log p + biases)``."""
 
 from typing import Any, Self
 
@@ -16,14 +16,14 @@ _FLOOR_WITHOUT_ZEROS = 1e-6
 
 
 class SoftmaxMap(Component):
-    """A calibrator ``softmax(scales_ * log p + biases_)``; a subclass says which of these are free.
+    """Base of calibrators ``softmax(scales_ * log p + biases_)``; a subclass says which parameters are free.
 
     Probabilities below `floor_` are raised to it before the logarithm. It is half the smallest positive probability of
-    the holdout, but at least 1e-12, and at most 0.3 / k where the holdout has zeros (a forest of 100 trees: 0.005 for
-    its zeros) or 1e-6 where it has none (a softmax, whose small values mean what they say).
+    the holdout, but at least 1e-12, and at most 0.3 / k if the holdout has zeros (for a forest of 100 trees: 0.005) or
+    1e-6 if it has none (as for a softmax, whose small values are meaningful).
 
-    On the holdout no fitted map is less likely than the model's own probabilities: one that would be, because of a
-    prior or of the floor, is replaced by the identity (scales 1, biases 0, floor 0).
+    A fitted map with a lower likelihood on the holdout than the model's own probabilities, because of a prior or the
+    floor, is replaced by the identity (scales 1, biases 0, floor 0).
     """
 
     _tied: bool
@@ -52,10 +52,10 @@ class SoftmaxMap(Component):
         return self
 
     def _keep(self, fit: Fit) -> None:
-        """Set what only some maps have."""
+        """Set attributes that only some maps have."""
 
     def transform(self, proba: ArrayLike) -> FloatArray:
-        """Calibrated probabilities of a batch."""
+        """Return the calibrated probabilities of a batch."""
         check_fitted(self, "scales_")
         checked = check_proba(proba, len(self.scales_))
         if self.floor_ == 0.0:
@@ -73,7 +73,7 @@ class SoftmaxMap(Component):
 
 
 def floor_of(proba: FloatArray) -> float:
-    """What a probability of zero stands for; see `SoftmaxMap`."""
+    """Return the value that probabilities of zero are raised to; see `SoftmaxMap`."""
     smallest = float(proba.min())
     cap = _FLOOR_WITHOUT_ZEROS
     if smallest == 0.0:
@@ -83,6 +83,6 @@ def floor_of(proba: FloatArray) -> float:
 
 
 def log_likelihoods(proba: FloatArray, labels: IntArray) -> FloatArray:
-    """Log-probability of each sample's label; -inf where it was ruled out."""
+    """Return the log-probability of each sample's label; -inf where that was ruled out."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(proba[np.arange(len(labels)), labels]))

@@ -1,1 +1,1 @@
-"""Commands of the command line that are too long for one module; `baserate.cli` puts them together."""
+"""The commands of the command line, a module each; `baserate.cli` puts them together. Not meant to be imported."""

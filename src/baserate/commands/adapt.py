@@ -13,69 +13,71 @@ import typer
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
-    from baserate.files.job import Job
-    from baserate.files.run import Done
+    from baserate.files.adapting import AdaptJob, AdaptResult
 
 
 def adapt(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The file of probabilities; - is standard input.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")],
+    stream: Annotated[
+        str, typer.Argument(metavar="STREAM", help="File of the model's probabilities (- for standard input).")
+    ],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Output file (- for standard output).")],
     holdout: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
     ] = None,
-    holdout_label: Annotated[str, typer.Option(metavar="COL", help="The holdout's column of labels.")] = "label",
-    prefix: Annotated[str, typer.Option(help="What the columns of probabilities begin with.")] = "p_",
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
-    ] = None,
+    holdout_label: Annotated[str, typer.Option(metavar="COL", help="Column of labels in the holdout.")] = "label",
+    prefix: Annotated[str, typer.Option(help="Prefix of the columns of probabilities.")] = "p_",
+    columns: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of probabilities, by name.")] = None,
     rounds: Annotated[
         str,
         typer.Option(
             metavar="N|TIME|auto",
-            help="Rows in a round, or its length, such as 15min, 1h or 7d; auto: 100 rows, and more in a large file.",
+            help="Length of a round: rows, or a time such as 15min, 1h or 7d; auto: 100 rows, more in a large file.",
         ),
     ] = "auto",
-    time: Annotated[str | None, typer.Option(metavar="COL", help="The column of time stamps, in order.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Column of time stamps, in order.")] = None,
     key: Annotated[
         str | None, typer.Option(metavar="COL", help="Track one class mix per value of this column.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="COL", help="The stream's column of labels, empty where there is none.")
+        str | None, typer.Option(metavar="COL", help="Column of labels in STREAM, empty where unknown.")
     ] = None,
-    id: Annotated[str | None, typer.Option(metavar="COL", help="A column whose values must be unique.")] = None,  # noqa: A002
-    wait: Annotated[
-        int, typer.Option(metavar="N", help="So many rows wait in the state for labels that come later, by --id.")
-    ] = 0,
+    id: Annotated[str | None, typer.Option(metavar="COL", help="Column of row ids, which must be unique.")] = None,  # noqa: A002
+    wait: Annotated[int, typer.Option(metavar="N", help="How many rows to remember for late labels (needs --id).")] = 0,
     late: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Labels that have come for such rows: columns of --id and of --labels."),
+        typer.Option(metavar="FILE", help="File of late labels for remembered rows: columns of --id and of --labels."),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Go on from this state, and keep it: over files, and after a kill."),
+        typer.Option(
+            metavar="FILE", help="Keep the state in this file: continues from the previous file, resumes after a crash."
+        ),
     ] = None,
     rounds_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The class mix of each round, its band, and flags.  (default: OUT.rounds.csv)"
+            metavar="FILE", help="Table of rounds: class mix, band and warnings of each.  (default: OUT.rounds.csv)"
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
-    level: Annotated[float, typer.Option(help="How often the band should hold the true mix.")] = 0.9,
-    only: Annotated[bool, typer.Option("--only", help="Leave out the columns that are not used.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Write the class mix and its band into every row, too.")] = False,
-    out_prefix: Annotated[str, typer.Option(help="What new columns begin with.")] = "adapted_",
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report with plots.")] = None,
+    level: Annotated[
+        float, typer.Option(help="Level of the band: how often it should contain the true class mix.")
+    ] = 0.9,
+    only: Annotated[bool, typer.Option("--only", help="Leave out columns that are not used.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Also write the class mix and its band into every row.")] = False,
+    out_prefix: Annotated[str, typer.Option(help="Prefix of new columns.")] = "adapted_",
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Of STREAM: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+        str | None, typer.Option(help=f"Format of STREAM: {format_names(last=' or ')}.  (default: by its suffix)")
     ] = None,
     out_format: Annotated[
-        str | None, typer.Option(help="Of FILE, likewise.  (default: by its suffix; - is as STREAM)")
+        str | None, typer.Option(help="Format of the output.  (default: by its suffix; for -, that of STREAM)")
     ] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Take over the holdout of a redeployed model.")] = False,
+    refit: Annotated[bool, typer.Option("--refit", help="Switch to the holdout of a redeployed model.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Go back to before a file that was begun and not finished.")
+        bool, typer.Option("--restart", help="Discard an unfinished file: go back to the state before it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -86,25 +88,23 @@ def adapt(
     # Starting up makes 150,000 objects that stay. To look for garbage among them again and again would take a third of
     # a second, and there is none.
     gc.set_threshold(200_000)
-    from baserate.files.job import Job
-    from baserate.files.rounds import parse_rounds
-    from baserate.files.source import named
-    from baserate.files.stepping import Columns
+    from baserate.files.adapting import AdaptJob, ColumnRoles
+    from baserate.files.rounds import parse_round_length
 
     try:
-        source = named(stream, format)
+        source = source_named(stream, format)
         # What is read from a pipe and written to one has one format.
-        target = named(out, out_format or (source.format if out == "-" else None), option="--out-format")
+        target = source_named(out, out_format or (source.format.name if out == "-" else None), option="--out-format")
         if rounds_file is None and not target.is_stream:
             rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
-        job = Job(
+        job = AdaptJob(
             stream=source,
             out=target,
-            holdout=None if holdout is None else named(holdout, format if holdout == "-" else None, option=None),
+            holdout=None if holdout is None else source_named(holdout, format if holdout == "-" else None, option=None),
             rounds_file=rounds_file,
             state=state,
-            columns=Columns(labels, key, time, id),
-            rounds=parse_rounds(rounds),
+            columns=ColumnRoles(labels, key, time, id),
+            rounds=parse_round_length(rounds),
             prefix=prefix,
             names=split_names(columns),
             holdout_label=holdout_label,
@@ -115,7 +115,7 @@ def adapt(
             refit=refit,
             restart=restart,
             wait=wait,
-            late=None if late is None else named(late, option=None),
+            late=None if late is None else source_named(late, option=None),
             report=report,
         )
     except ValueError as error:
@@ -123,14 +123,14 @@ def adapt(
     if report is not None:
         _check_report(report, job)
     done = _run(job)
-    _say(done, job, as_json)
-    if report is not None and done.earlier:
+    _print_summary(done, job, as_json)
+    if report is not None and done.earlier_file:
         typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
     elif report is not None:
         _report(report, done, job, as_json)
 
 
-def _check_report(report: Path, job: "Job") -> None:
+def _check_report(report: Path, job: "AdaptJob") -> None:
     check_writable(report, "--report", "report.html")
     if job.rounds_file is None:
         fail("--report needs the table of rounds; name a file for it with --rounds-file.")
@@ -140,15 +140,15 @@ def _check_report(report: Path, job: "Job") -> None:
         fail(f"{error} (or leave --report out)")
 
 
-def _run(job: "Job") -> "Done":
-    from baserate.files.problem import FileProblemError
-    from baserate.files.starting import what_is_left
+def _run(job: "AdaptJob") -> "AdaptResult":
+    from baserate.files.adapting import what_is_left
+    from baserate.files.errors import FileProblemError
 
-    before = _stop_by_signals()
+    before = _interrupt_on_signals()
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UserWarning)
-            done = _watched(job)
+            done = _run_with_progress(job)
         for text in dict.fromkeys(
             str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
         ):
@@ -179,15 +179,15 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _stop_by_signals() -> dict[signal.Signals, Any]:
+def _interrupt_on_signals() -> dict[signal.Signals, Any]:
     """Let the signals that end a process do what Ctrl-C does, so that nothing is left; the handlers before."""
     ends = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
     # What is ignored stays so: nohup asks for it.
     return {number: signal.signal(number, _stop) for number in ends if signal.getsignal(number) != signal.SIG_IGN}
 
 
-def _watched(job: "Job") -> "Done":
-    from baserate.files.run import Watch, run
+def _run_with_progress(job: "AdaptJob") -> "AdaptResult":
+    from baserate.files.adapting import ProgressCallback, adapt_file
 
     with progress_bars() as progress:
         task = progress.add_task("Fitting", total=None)
@@ -195,19 +195,19 @@ def _watched(job: "Job") -> "Done":
         def begin(total: int | None, done: int) -> None:
             progress.update(task, description="Adapting", total=total, completed=done)
 
-        return run(job, Watch(begin, lambda n: progress.advance(task, n)))
+        return adapt_file(job, ProgressCallback(begin, lambda n: progress.advance(task, n)))
 
 
-def _say(done: "Done", job: "Job", as_json: bool) -> None:
-    from baserate.files.summary import summarise
+def _print_summary(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
+    from baserate.files.adapting.summary import summarise
 
-    found: dict[str, Any] = summarise(done.kept, job.level) | {
+    found: dict[str, Any] = summarise(done.state, job.level) | {
         "out": job.out.name,
         "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
         "rows_now": done.rows,
         "resumed_at_row": done.first_row,
-        "nothing_to_do": done.already,
-        "earlier_file": done.earlier,
+        "nothing_to_do": done.nothing_to_do,
+        "earlier_file": done.earlier_file,
     }
     to_stderr = job.out.is_stream
     if as_json:
@@ -215,17 +215,17 @@ def _say(done: "Done", job: "Job", as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from baserate.files.summary import show
+    from baserate.files.adapting.summary import show
 
     show(Console(highlight=False, stderr=to_stderr), found)
 
 
-def _report(path: Path, done: "Done", job: "Job", as_json: bool) -> None:
+def _report(path: Path, done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
     from baserate.reports.adapt import write
 
     assert job.rounds_file is not None
     try:
-        write(path, done.kept, job.rounds_file, job.level)
+        write(path, done.state, job.rounds_file, job.level)
     except OSError as error:
         fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
     typer.echo(f"Report: {path.resolve()}", err=as_json or job.out.is_stream)

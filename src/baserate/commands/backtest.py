@@ -9,46 +9,51 @@ import typer
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
     from baserate.backtesting import Backtest
-    from baserate.files.log import LogJob, LogRead
+    from baserate.files.labelled_log import LabelledLog, LogJob
 
 
 def backtest(
-    log: Annotated[str, typer.Argument(metavar="LOG", help="Probabilities and labels; - is standard input.")],
-    label: Annotated[str, typer.Option(metavar="COL", help="The column of the true labels, empty where unknown.")],
+    log: Annotated[str, typer.Argument(metavar="LOG", help="File of probabilities and labels (- for standard input).")],
+    label: Annotated[str, typer.Option(metavar="COL", help="Column of the true labels, empty where unknown.")],
     holdout: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
     ] = None,
     holdout_share: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Without FILE: the part of LOG, its first rows, to take.  (default: 0.2)"),
+        typer.Option(
+            metavar="SHARE", help="Without --holdout: the share of LOG, its first rows, to use as one.  (default: 0.2)"
+        ),
     ] = None,
     holdout_label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The holdout's column of labels.  (default: as in LOG)")
+        str | None, typer.Option(metavar="COL", help="Column of labels in the holdout.  (default: as in LOG)")
     ] = None,
-    prefix: Annotated[str, typer.Option(help="What the columns of probabilities begin with.")] = "p_",
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="The columns of probabilities, by name.")
-    ] = None,
+    prefix: Annotated[str, typer.Option(help="Prefix of the columns of probabilities.")] = "p_",
+    columns: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of probabilities, by name.")] = None,
     rounds: Annotated[
         str,
         typer.Option(
-            metavar="N|TIME|auto", help="Rows in a round, or its length, such as 15min or 7d; auto: about 200 rounds."
+            metavar="N|TIME|auto",
+            help="Length of a round: rows, or a time such as 15min or 7d; auto: about 200 rounds.",
         ),
     ] = "auto",
     time: Annotated[
-        str | None, typer.Option(metavar="COL", help="The column of time stamps; rows are put in their order.")
+        str | None, typer.Option(metavar="COL", help="Column of time stamps; rows are sorted by it.")
     ] = None,
     methods: Annotated[
-        list[str] | None, typer.Option(metavar="A,B,...", help="Only these trackers, or none; see the table.")
+        list[str] | None,
+        typer.Option(metavar="A,B,...", help="Compare these trackers only, named as in the table, or none."),
     ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="An HTML report with plots.")] = None,
-    level: Annotated[float, typer.Option(help="How often intervals should hold the true difference.")] = 0.95,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report with plots.")] = None,
+    level: Annotated[
+        float, typer.Option(help="Level of the intervals: how often they should contain the true difference.")
+    ] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")] = 0,
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Of LOG: csv, tsv, parquet or jsonl.  (default: by its suffix)")
+        str | None, typer.Option(help=f"Format of LOG: {format_names(last=' or ')}.  (default: by its suffix)")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -56,9 +61,8 @@ def backtest(
 
     baserate backtest log.csv --label truth --report backtest.html
     """
-    from baserate.files.log import LogJob
-    from baserate.files.rounds import parse_rounds
-    from baserate.files.source import named
+    from baserate.files.labelled_log import LogJob
+    from baserate.files.rounds import parse_round_length
 
     if holdout is not None and holdout_share is not None:
         fail("--holdout and --holdout-share are two ways to the same; give one of them.")
@@ -66,12 +70,12 @@ def backtest(
         fail("LOG and --holdout are both standard input; give a file for one of them.")
     try:
         job = LogJob(
-            log=named(log, format),
+            log=source_named(log, format),
             label=label,
-            holdout=None if holdout is None else named(holdout, option=None),
+            holdout=None if holdout is None else source_named(holdout, option=None),
             holdout_label=holdout_label or label,
             share=0.2 if holdout_share is None else holdout_share,
-            rounds=parse_rounds(rounds),
+            rounds=parse_round_length(rounds),
             time=time,
             prefix=prefix,
             names=split_names(columns),
@@ -86,7 +90,7 @@ def backtest(
             from baserate.reports import figures  # noqa: F401
         except ModuleNotFoundError as error:
             fail(f"{error} (or leave --report out)")
-    read, found = _run(job, _named(methods), level, seed)
+    read, found = _run(job, _tracker_names(methods), level, seed)
     if report is not None:
         from baserate.reports.backtest import write
 
@@ -94,12 +98,12 @@ def backtest(
             write(report, found, job.log.shown)
         except OSError as error:
             fail(f"could not write the report to {report} ({error.strerror}).", FAILURE)
-    _say(read, found, job, as_json)
+    _print_result(read, found, job, as_json)
     if report is not None:
         typer.echo(f"Report: {report.resolve()}", err=as_json)
 
 
-def _named(methods: list[str] | None) -> list[str] | None:
+def _tracker_names(methods: list[str] | None) -> list[str] | None:
     """``--methods a,b`` and ``--methods a --methods b``; ``none`` stands for no tracker at all."""
     if methods is None:
         return None
@@ -107,16 +111,16 @@ def _named(methods: list[str] | None) -> list[str] | None:
     return [] if names == ["none"] else names
 
 
-def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> tuple["LogRead", "Backtest"]:
+def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> tuple["LabelledLog", "Backtest"]:
     from baserate.backtesting import backtest as replay
-    from baserate.files.log import read_log
+    from baserate.files.labelled_log import read_log
 
     try:
         with progress_bars() as progress:
             task = progress.add_task("Reading", total=None)
             read = read_log(job)
 
-            def watch(method: str, done: int, total: int) -> None:
+            def show_progress(method: str, done: int, total: int) -> None:
                 progress.update(task, description=f"Replaying: {method}", completed=done, total=total)
 
             return read, replay(
@@ -129,7 +133,7 @@ def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> t
                 names=read.classes.names,
                 level=level,
                 seed=seed,
-                watch=watch,
+                watch=show_progress,
             )
     except (ValueError, TypeError, ModuleNotFoundError) as error:
         fail(" ".join(str(error).split()))
@@ -137,7 +141,7 @@ def _run(job: "LogJob", methods: list[str] | None, level: float, seed: int) -> t
         fail(f"could not read {error.filename or job.log.shown} ({error.strerror or error}).", FAILURE)
 
 
-def _say(read: "LogRead", found: "Backtest", job: "LogJob", as_json: bool) -> None:
+def _print_result(read: "LabelledLog", found: "Backtest", job: "LogJob", as_json: bool) -> None:
     from baserate.reports.backtest_rows import IN_SHORT, facts, plain, rows
 
     if read.sorted:

@@ -33,13 +33,13 @@ def demo(
     with progress_bars() as progress:
         task = progress.add_task("Loading", total=None)
 
-        from baserate.demo import prepare_problem, run_demo
+        from baserate.demo import run_demo, train_model
 
-        problem = prepare_problem(seed)
-        if batch_size > problem.largest_batch:
+        model = train_model(seed)
+        if batch_size > model.largest_batch:
             fail(
                 f"--batch-size is {batch_size}; a round may be of one digit alone, and there are only "
-                f"{problem.largest_batch} images of the rarest. Make batches smaller."
+                f"{model.largest_batch} images of the rarest. Make batches smaller."
             )
 
         def watched(cells: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -47,7 +47,7 @@ def demo(
                 progress.update(task, description=f"{shift}: {method}")
                 yield shift, method
 
-        result = run_demo(problem, rounds, batch_size, seed, track=watched)
+        result = run_demo(model, rounds, batch_size, seed, track=watched)
     if as_json:
         typer.echo(_json(result))
     else:

@@ -1,4 +1,4 @@
-"""How a command ends when something is wrong: one line that says so, and a status."""
+"""The end of a command when something is wrong: one line that says so, and a status."""
 
 import tempfile
 from pathlib import Path

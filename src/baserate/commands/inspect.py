@@ -1,4 +1,4 @@
-"""``baserate inspect``: what a state file knows."""
+"""``baserate inspect``: the content of a state file."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,14 @@ from baserate.commands.ending import fail
 
 
 def inspect(
-    state: Annotated[Path, typer.Argument(metavar="STATE", help="A file that --state or baserate.save has written.")],
-    level: Annotated[float, typer.Option(help="How often the band should hold the true mix.")] = 0.9,
-    keys: Annotated[int, typer.Option(min=0, help="How many keys to show, those furthest from the holdout.")] = 10,
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="State file, written by --state or by baserate.save.")],
+    level: Annotated[
+        float, typer.Option(help="Level of the band: how often it should contain the true class mix.")
+    ] = 0.9,
+    keys: Annotated[int, typer.Option(min=0, help="How many keys to show: those whose class mix moved most.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Say what a state file knows: the class mix now, how sure that is, and how far a file has come."""
+    """Show a state file: the class mix now and its band, warnings, and the progress of the last file."""
     from baserate.files.inspecting import inspect_state, show_state
 
     try:

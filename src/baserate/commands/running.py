@@ -18,9 +18,9 @@ def run_app(app: typer.Typer, words: Sequence[str], name: str) -> NoReturn:
     app : typer.Typer
         One command, or several.
     words : sequence of str
-        What follows the name.
+        The words after the program's name.
     name : str
-        What the application is called in its help.
+        The name of the application in its help.
     """
     try:
         status = typer.main.get_command(app).main(list(words), prog_name=name, standalone_mode=False)

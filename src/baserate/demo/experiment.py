@@ -31,7 +31,7 @@ ever, so that nobody could gain anything on a stream of zeros."""
 SHIFTS = (Monotone, Square, Sinusoidal, Bernoulli)
 BASE, OPTIMAL, ORACLE = "Base", "OptimalFixed", "Oracle"
 REFERENCES = (BASE, OPTIMAL, ORACLE)
-"""What the methods are measured by: the one does nothing, the others are told what nobody knows."""
+"""The methods that the others are compared with: one does nothing, two are told what nobody knows."""
 
 _DESCRIPTIONS = {
     BASE: "The model left alone.",
@@ -42,7 +42,7 @@ _DESCRIPTIONS = {
 _SHORTER = {"RetrainLastLayer": {"epochs": 10}}  # for a tour; the default takes five times as long
 
 
-class Problem(NamedTuple):
+class TrainedModel(NamedTuple):
     """A trained model, as its probabilities on a labelled holdout and on the labelled pool that streams come from.
 
     And what its last layer sees of both, and its weights and intercepts.
@@ -61,7 +61,7 @@ class Problem(NamedTuple):
 
     @property
     def largest_batch(self) -> int:
-        """How many samples a round can have: a round may ask for one class alone."""
+        """The most samples that a round can have: a round may be of one class alone."""
         return int(np.bincount(self.pool_y).min())
 
 
@@ -75,16 +75,16 @@ class Cell(NamedTuple):
 
 
 class Demo(NamedTuple):
-    """The whole experiment: what was asked for, and what came out."""
+    """The whole experiment: its settings and its results."""
 
     n_rounds: int
     batch_size: int
     seed: int
-    problem: Problem
+    model: TrainedModel
     cells: list[Cell]
 
 
-def prepare_problem(seed: int = 0) -> Problem:
+def train_model(seed: int = 0) -> TrainedModel:
     """Train the model.
 
     Few samples, so that it is wrong on about 8 % of an even mix; the regularisation is the one at which a temperature
@@ -103,7 +103,7 @@ def prepare_problem(seed: int = 0) -> Problem:
     )
     model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
     layer = last_layer(model)
-    return Problem(
+    return TrainedModel(
         model.predict_proba(holdout_X),
         holdout_y,
         model.predict_proba(data.target_X),
@@ -117,30 +117,30 @@ def prepare_problem(seed: int = 0) -> Problem:
     )
 
 
-def rivals(problem: Problem) -> dict[str, Adapter]:
-    """Every method that plays by the rules: each tracker, and each exported adapter that is no reference."""
+def rivals(model: TrainedModel) -> dict[str, Adapter]:
+    """Every method that uses only what is known in time: each tracker, and each adapter that is no reference."""
     found: dict[str, Adapter] = {
         # As users have the default, with its gate; the paper's methods as they are written down, without.
         name: RegressAndReweight(tracker, gate=isinstance(tracker, baserate.trackers.LikelihoodMixture))
-        for name, tracker in every_tracker(len(problem.class_names)).items()
+        for name, tracker in every_tracker(len(model.class_names)).items()
     }
     for name in baserate.adapters.__all__:
         cls = getattr(baserate.adapters, name)
         if name not in (*REFERENCES, RegressAndReweight.__name__):
-            layer = problem.head if cls.input_kind == "features" else ()
+            layer = model.head if cls.input_kind == "features" else ()
             found[name] = cls(*layer, **_SHORTER.get(name, {}))
     return found
 
 
 def reference(method: str, path: FloatArray, stream: Sequence[Batch]) -> Adapter:
-    """What the methods are measured by, for a certain stream."""
+    """A method that the others are compared with, for a certain stream."""
     if method == OPTIMAL:
         return OptimalFixed.from_stream(stream)
     return Base() if method == BASE else Oracle(path)
 
 
 def describe(method: str) -> str:
-    """What a method does: the first words of its docstring."""
+    """Describe a method: the first words of its docstring."""
     if method in _DESCRIPTIONS:
         return _DESCRIPTIONS[method]
     name, _, mode = method.removesuffix(")").partition(" (")
@@ -153,7 +153,7 @@ def describe(method: str) -> str:
 
 
 def run_demo(
-    problem: Problem,
+    model: TrainedModel,
     n_rounds: int = 1000,
     batch_size: int = 10,
     seed: int = 0,
@@ -164,25 +164,25 @@ def run_demo(
 
     Parameters
     ----------
-    problem : Problem
-        From `prepare`.
+    model : TrainedModel
+        From `train_model`.
     n_rounds, batch_size : int
-        Length of each stream, and samples a round (at most `Problem.largest_batch`).
+        Length of each stream, and samples a round (at most `TrainedModel.largest_batch`).
     seed : int
-        Of the paths and of the samples.
+        The seed of the paths and of the samples.
     track : callable, optional
         Wraps the sequence of (shift, method) to come, to show progress.
     """
-    k = len(problem.class_names)
+    k = len(model.class_names)
     streams = {}
     for shift, sequence in zip(SHIFTS, np.random.SeedSequence(seed).spawn(len(SHIFTS)), strict=True):
         rng = np.random.default_rng(sequence)
         path = shift(second=np.eye(k)[MOVING]).path(n_rounds, k, rng)
-        pool = problem.pool_proba, problem.pool_y
-        stream = sample_stream(*pool, path, batch_size=batch_size, features=problem.pool_features, rng=rng)
+        pool = model.pool_proba, model.pool_y
+        stream = sample_stream(*pool, path, batch_size=batch_size, features=model.pool_features, rng=rng)
         streams[shift.__name__] = (path, list(stream))
-    holdout = {"proba": problem.holdout_proba, "features": problem.holdout_features}
-    methods = rivals(problem)
+    holdout = {"proba": model.holdout_proba, "features": model.holdout_features}
+    methods = rivals(model)
     cells = []
     for shift_name, method in track([(shift, name) for shift in streams for name in (BASE, *methods, OPTIMAL, ORACLE)]):
         path, batches = streams[shift_name]
@@ -191,15 +191,15 @@ def run_demo(
         # The same bits on any machine, and no waiting for threads over small matrices; the small holdout is meant.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", HoldoutWarning)
-            evaluation = evaluate(adapter.fit(holdout[kind], problem.holdout_y), batches)
+            evaluation = evaluate(adapter.fit(holdout[kind], model.holdout_y), batches)
         # A method that changes the layer plays something else than a re-weighting to its class mix.
-        regret = _regret(evaluation.prior, path, problem) if kind == "proba" else float("nan")
+        regret = _regret(evaluation.prior, path, model) if kind == "proba" else float("nan")
         cells.append(Cell(shift_name, method, evaluation, regret))
-    return Demo(n_rounds, batch_size, seed, problem, cells)
+    return Demo(n_rounds, batch_size, seed, model, cells)
 
 
-def _regret(priors: FloatArray, path: FloatArray, problem: Problem) -> float:
+def _regret(priors: FloatArray, path: FloatArray, model: TrainedModel) -> float:
     """Regret of re-weighting to `priors` against re-weighting to the truth, over the whole pool."""
-    source = np.bincount(problem.holdout_y) / len(problem.holdout_y)
-    played, best = (reweighting_losses(q, problem.pool_proba, problem.pool_y, source) for q in (priors, path))
+    source = np.bincount(model.holdout_y) / len(model.holdout_y)
+    played, best = (reweighting_losses(q, model.pool_proba, model.pool_y, source) for q in (priors, path))
     return float(dynamic_regret(played, best, path)[-1])

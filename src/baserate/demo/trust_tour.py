@@ -1,4 +1,4 @@
-"""What the default adapter says of itself, on a stream that is label shift first, and then is not."""
+"""The warnings and bands of the default adapter, on a stream that is label shift first, and then is not."""
 
 from typing import NamedTuple
 
@@ -17,33 +17,33 @@ _TRAIN, _HOLDOUT = 500, 2000
 _BREAKS = 0.6  # of the stream, from which on samples are noisy
 _GROWN = 0.8  # what the moving class's share becomes
 _NOISE = 0.7  # standard deviation, on top of 0.46
-_LOOKS = 200
+_POINTS = 200
 _SMOOTHED = 500  # samples that the true accuracy is averaged over
 
 
 class Tour(NamedTuple):
-    """What there was, and what the adapter said of it, at some rounds.
+    """The truth and what the adapter said of it, at some rounds.
 
     Attributes
     ----------
     breaks : int
         The round from which on samples are noisy, and the stream is no label shift.
     rounds : (m,) array of int
-        When the adapter was asked.
+        The rounds at which the adapter was asked.
     truth, right : (m,) arrays
         The share of the moving class, and of right predictions of late.
     share, accuracy : (m, 3) arrays
-        What the adapter said of both, and its limits.
+        The adapter's estimates of both, and their limits.
     evidence, weight : (m,) arrays
-        Against label shift; and which part of the correction was used.
+        The evidence against label shift, and the part of the correction that was used.
     held_back : (m,) array of bool
-        Whether the gate held back.
+        True where the gate reduced the correction.
     alarm : int
         The round of the first alarm; 0 if there was none.
     why : str
-        What looked most wrong then.
+        The strongest finding then.
     alpha : float
-        Of the check.
+        The check raises a false alarm with at most this probability.
     """
 
     breaks: int
@@ -76,7 +76,7 @@ def tour(n_rounds: int, batch_size: int, seed: int = 0) -> Tour:
     pool = model.predict_proba(data.target_X)
     asked, said, right = [], [], []
     alarm, why = 0, ""
-    every = -(-n_rounds // _LOOKS)
+    every = -(-n_rounds // _POINTS)
     for batch in sample_stream(pool, data.target_y, path, batch_size=batch_size, rng=rng):
         seen = data.target_X[batch.rows]
         if batch.index >= breaks:

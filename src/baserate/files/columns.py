@@ -1,18 +1,18 @@
-"""Which columns of a file are the probabilities, and which class a label means."""
+"""The columns of a file: the probabilities of the classes, and the labels that name classes."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.problem import FileProblemError, listed, shortened
-from baserate.files.reading import Reader
+from baserate.files.errors import FileProblemError, listed, shortened
+from baserate.files.formats import Reader
 from baserate.files.source import Source
 from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import SUM_TOLERANCE, first_bad_row
 
-_NONE = ["", "-1", "nan", "NaN", "NA", "null", "None"]  # what stands for no label, if no class is called so
+_NO_LABEL = ["", "-1", "nan", "NaN", "NA", "null", "None"]  # if no class is called so
 
 
 class Classes(NamedTuple):
@@ -23,9 +23,9 @@ class Classes(NamedTuple):
     columns : list of str
         The column of each class's probability.
     names : list of str
-        What a class is called: its column without the prefix.
+        The name of each class: its column without the prefix.
     numbered : bool
-        Whether labels are numbers of columns, from 0; else they are names.
+        True if labels are numbers of columns, from 0; else they are names.
     """
 
     columns: list[str]
@@ -70,7 +70,7 @@ class Classes(NamedTuple):
         text = _as_text(values, known)
         codes = text.replace_strict(known, list(range(len(known))), default=UNLABELLED, return_dtype=pl.Int64)
         codes = codes.fill_null(UNLABELLED).to_numpy()
-        absent = (text.is_null() | text.is_in(_NONE)).to_numpy() if missing else np.zeros(len(text), dtype=bool)
+        absent = (text.is_null() | text.is_in(_NO_LABEL)).to_numpy() if missing else np.zeros(len(text), dtype=bool)
         unknown = (codes == UNLABELLED) & ~absent
         if unknown.any():
             bad = int(unknown.argmax())
@@ -126,7 +126,7 @@ def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, other
 
 
 def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -> tuple[Classes, FloatArray, IntArray]:
-    """The holdout: probabilities and labels. Says, too, whether labels are names or numbers."""
+    """Read the holdout: the classes, now with whether labels are names or numbers; its probabilities; its labels."""
     if label not in reader.columns:
         raise FileProblemError(
             source.shown,
@@ -160,7 +160,7 @@ def named_or_numbered(classes: Classes, values: Any) -> Classes:
     is_name = _as_text(values, classes.names).is_in(classes.names)
     numbers = [str(i) for i in range(len(classes.names))]
     text = _as_text(values, numbers)
-    are_numbers = text.filter(~text.is_in(_NONE)).is_in(numbers).all()
+    are_numbers = text.filter(~text.is_in(_NO_LABEL)).is_in(numbers).all()
     return classes._replace(numbered=not bool(is_name.all()) and bool(are_numbers))
 
 

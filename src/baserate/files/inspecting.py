@@ -1,4 +1,4 @@
-"""What a state file knows: of ``baserate adapt --state``, or of `baserate.save`."""
+"""The content of a state file, of ``baserate adapt --state`` or of `baserate.save`, for ``baserate inspect``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,9 +7,10 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
-from baserate.files.kept import Kept
-from baserate.files.problem import FileProblemError
-from baserate.files.summary import show, summarise
+from baserate.files.adapting.state import FileProgress, StreamState
+from baserate.files.adapting.summary import show, summarise
+from baserate.files.columns import Classes
+from baserate.files.errors import FileProblemError
 from baserate.state import loads
 from baserate.validation import check_real
 
@@ -18,24 +19,34 @@ if TYPE_CHECKING:
 
 
 def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str, Any]:
-    """The numbers, as plain data."""
+    """Read a state file, and summarise it as plain data.
+
+    Parameters
+    ----------
+    path : path
+        The state file.
+    level : float
+        The level of the bands.
+    keys : int
+        The number of keys to show.
+    """
     check_real(level, "--level", 0.0, 1.0, closed=False)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FileProblemError(str(path), f"cannot be read ({error.strerror})") from error
     held = loads(data, name=str(path))
-    kept = held if isinstance(held, Kept) else _alone(held, path)
-    found = {"state": str(path), "bytes": len(data), "holds": type(kept.adapter).__name__, **summarise(kept, level)}
-    if isinstance(held, Kept):
-        found["file"] = _file(held)
-    if isinstance(kept.adapter, Bank):
-        found["key_priors"] = _furthest(kept.adapter, kept.of_classes.names, keys)
+    state = held if isinstance(held, StreamState) else _alone(held, path)
+    found = {"state": str(path), "bytes": len(data), "holds": type(state.adapter).__name__, **summarise(state, level)}
+    if isinstance(held, StreamState):
+        found["file"] = None if held.file is None else _file(held.file)
+    if state.bank is not None:
+        found["key_priors"] = _furthest(state.bank, state.classes.names, keys)
     return found
 
 
-def _alone(held: Any, path: Path) -> Kept:
-    """An adapter or a bank that was saved by itself; its classes have no names."""
+def _alone(held: Any, path: Path) -> StreamState:
+    """The state of an adapter or a bank that was saved by itself; its classes have no names."""
     adapter = held.adapter if isinstance(held, Bank) else held
     if not isinstance(adapter, RegressAndReweight):
         raise FileProblemError(
@@ -46,16 +57,19 @@ def _alone(held: Any, path: Path) -> Kept:
             str(path),
             f"holds a {type(held).__name__} that was not fitted, so that it knows no class mix; nothing is shown",
         )
-    kept = Kept()
+    state = StreamState()
     names = [str(i) for i in range(len(adapter.source_prior_))]
-    kept.adapter, kept.classes = held, {"columns": names, "names": names, "numbered": True}
-    return kept
+    state.adapter, state.classes = held, Classes(names, names, numbered=True)
+    return state
 
 
-def _file(kept: Kept) -> dict[str, Any] | None:
-    if kept.file is None:
-        return None
-    return {name: kept.file[name] for name in ("name", "fingerprint", "finished", "row")}
+def _file(file: FileProgress) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "fingerprint": file.fingerprint,
+        "finished": file.finished,
+        "row": file.position.row,
+    }
 
 
 def _furthest(bank: Bank, names: list[str], most: int) -> list[dict[str, Any]]:
@@ -77,7 +91,7 @@ def _furthest(bank: Bank, names: list[str], most: int) -> list[dict[str, Any]]:
 
 
 def show_state(console: "Console", found: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the summary of `inspect_state` for people."""
     show(console, found)
     for entry in found.get("key_priors", []):
         top = sorted(entry["prior"].items(), key=lambda item: -item[1])[:3]
@@ -88,7 +102,7 @@ def show_state(console: "Console", found: dict[str, Any]) -> None:
         console.print(f"Last file: {file['name']}, finished.", markup=False, soft_wrap=True)
     elif file is not None:
         console.print(
-            f"In the midst of {file['name']}, {file['row']:,} rows done: run the same command again to finish it.",
+            f"Unfinished file: {file['name']}, {file['row']:,} rows done. Run the same command again to finish it.",
             markup=False,
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""Rounds: how a file is cut into batches, by rows or by time, and the pieces of whole rounds that are worked on."""
+"""Rounds: a file is cut into them by rows or by time, and read in pieces of whole rounds."""
 
 import itertools
 import re
@@ -7,25 +7,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.problem import FileProblemError, shortened
-from baserate.files.reading import Chunk
+from baserate.files.errors import FileProblemError, shortened
+from baserate.files.formats import Chunk
 from baserate.frames import polars, unnamed
 from baserate.protocols import FloatArray, IntArray
 
 LONGEST = 100_000
 """The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
 LATEST = 1e11
-"""Seconds since 1970 that nobody means: the year 5138. As milliseconds they are the spring of 1973."""
+"""The largest number of seconds since 1970 that is taken for one: the year 5138. In milliseconds, it is 1973."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 SHORTEST, SHARE, LARGEST = 100, 100, 10_000
-"""Rows of the rounds that nobody has chosen: a hundredth of the file so far, within limits. So a small file is adapted
-nearly from its start, and a large one does not spend its time on rounds."""
+"""Rows of a round by default: a hundredth of the file so far, within limits. A small file is then adapted nearly from
+its start, and a large one is not slowed down by small rounds."""
 
 
-class Rounds(NamedTuple):
-    """How a stream is cut.
+class RoundLength(NamedTuple):
+    """The length of a round, in rows or in time.
 
     Parameters
     ----------
@@ -39,6 +39,22 @@ class Rounds(NamedTuple):
     seconds: float = 0.0
 
 
+class ReadPosition(NamedTuple):
+    """A row of a file, and where a reader can start to get there.
+
+    Parameters
+    ----------
+    row : int
+        Number of the row, from 0.
+    mark, mark_row : int
+        A place in the file at or before it that a reader can start from, and the number of the row there.
+    """
+
+    row: int = 0
+    mark: int = 0
+    mark_row: int = 0
+
+
 class Piece(NamedTuple):
     """Whole rounds that follow each other.
 
@@ -50,8 +66,8 @@ class Piece(NamedTuple):
         Number of the first row in the file, from 0.
     starts : (m + 1,) array of int
         Round j is the rows ``starts[j]:starts[j + 1]`` of the frame.
-    resume : (row, mark, mark_row)
-        Where the next piece starts, and where a reader has to start for it.
+    resume : ReadPosition
+        The start of the next piece.
     windows : (m,) array of int, optional
         The window of time that each round is in, where it is cut by time.
     """
@@ -59,29 +75,29 @@ class Piece(NamedTuple):
     frame: Any
     row: int
     starts: IntArray
-    resume: tuple[int, int, int]
+    resume: ReadPosition
     windows: IntArray | None = None
 
 
-def parse_rounds(text: str) -> Rounds:
-    """Rounds as they are written on the command line.
+def parse_round_length(text: str) -> RoundLength:
+    """RoundLength as they are written on the command line.
 
     Examples
     --------
-    >>> parse_rounds("500")
-    Rounds(rows=500, seconds=0.0)
-    >>> parse_rounds("15min").seconds
+    >>> parse_round_length("500")
+    RoundLength(rows=500, seconds=0.0)
+    >>> parse_round_length("15min").seconds
     900.0
     """
     if text == "auto":
-        return Rounds()
+        return RoundLength()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found:
         number, unit = float(found[1]), found[2]
         if not unit and number == int(number) and number >= 1:
-            return Rounds(int(number))
+            return RoundLength(int(number))
         if unit in _UNITS and number > 0:
-            return Rounds(LONGEST, number * _UNITS[unit])
+            return RoundLength(LONGEST, number * _UNITS[unit])
     raise ValueError(
         f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d (s, m "
         "or min, h, d, w, in small letters), or auto."
@@ -89,20 +105,20 @@ def parse_rounds(text: str) -> Rounds:
 
 
 def cut(
-    chunks: Iterator[Chunk], rounds: Rounds, size: int, *, file: str, time: str | None, row: int
+    chunks: Iterator[Chunk], rounds: RoundLength, size: int, *, file: str, time: str | None, row: int
 ) -> Iterator[Piece]:
     """Pieces of at least `size` rows and of whole rounds; the last one ends where the file does.
 
-    Where they are cut depends on the rows alone, and not on the chunks.
+    The cuts depend on the rows alone, and not on the chunks.
 
     Parameters
     ----------
     chunks : iterator of Chunk
         The file, from `row` on or from before it.
-    rounds : Rounds
-        What a round is.
+    rounds : RoundLength
+        The length of a round.
     size : int
-        Rows of a piece, or a few more.
+        The least number of rows of a piece.
     file : str
         Its name in messages.
     time : str, optional
@@ -134,7 +150,7 @@ def cut(
                 frame.slice(first, end - first),
                 row + first,
                 starts[begin : i + 1] - first,
-                (row + end, *marks[0][::-1]),
+                ReadPosition(row + end, *marks[0][::-1]),
                 None if windows is None else windows[starts[begin:i]],
             )
             begin = int(i)
@@ -145,15 +161,15 @@ def cut(
         starts, windows = _starts(frame, rounds, time, file, row, last)
         end = row + len(frame)
         of_rounds = None if windows is None else windows[starts[:-1]]
-        yield Piece(frame, row, starts, (end, *_from(marks, end)[0][::-1]), of_rounds)
+        yield Piece(frame, row, starts, ReadPosition(end, *_from(marks, end)[0][::-1]), of_rounds)
 
 
-def _rows(rounds: Rounds, row: int) -> int:
-    """How many rows the round has that starts at a row."""
+def _rows(rounds: RoundLength, row: int) -> int:
+    """The number of rows of the round that starts at a row."""
     return rounds.rows or min(max(row // SHARE, SHORTEST), LARGEST)
 
 
-def _is_whole(starts: IntArray, rounds: Rounds, row: int) -> bool:
+def _is_whole(starts: IntArray, rounds: RoundLength, row: int) -> bool:
     return bool(starts[-1] - starts[-2] == _rows(rounds, row + int(starts[-2])))
 
 
@@ -164,9 +180,9 @@ def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
 
 
 def _starts(
-    frame: Any, rounds: Rounds, time: str | None, file: str, row: int, last: int | None
+    frame: Any, rounds: RoundLength, time: str | None, file: str, row: int, last: int | None
 ) -> tuple[IntArray, IntArray | None]:
-    """Where rounds start among rows of which the first starts one, and the number of rows; and the rows' windows."""
+    """The first row of each round, and the number of rows; and the window of each row. A round starts at row 0."""
     n = len(frame)
     if not rounds.seconds:
         found = [0]

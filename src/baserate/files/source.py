@@ -1,21 +1,13 @@
-"""Where a stream comes from and in what form: a name on the command line, or ``-`` for standard input."""
+"""Files as the command line names them: a path, or ``-`` for standard input and output."""
 
 import hashlib
 import sys
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from baserate.files.problem import FileProblemError
+if TYPE_CHECKING:
+    from baserate.files.formats.format import Format
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-}
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 _SAMPLES, _SAMPLE = 64, 1 << 16
 
 
@@ -26,16 +18,16 @@ class Source(NamedTuple):
     ----------
     name : str
         Its path, or ``-``: standard input or output.
-    format : {"csv", "tsv", "parquet", "jsonl"}
-        How it is written.
+    format : Format
+        Its format.
     """
 
     name: str
-    format: str
+    format: "Format"
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is standard input or output."""
+        """True for standard input or output."""
         return self.name == "-"
 
     @property
@@ -51,53 +43,6 @@ class Source(NamedTuple):
     def open(self) -> IO[bytes]:
         """The bytes."""
         return sys.stdin.buffer if self.is_stream else self.path.open("rb")
-
-
-def named(name: str, format: str | None = None, *, option: str | None = "--format") -> Source:  # noqa: A002
-    """A file by its name; its form is told by the suffix where it is not given by an option, if there is one.
-
-    Examples
-    --------
-    >>> named("today.parquet").format, named("-", "csv").format
-    ('parquet', 'csv')
-    """
-    if format is not None:
-        if format not in FORMATS:
-            raise ValueError(f"{option} is {format}; choose one of {', '.join(FORMATS)}.")
-        return Source(name, format)
-    if name == "-":
-        return Source(name, "csv")
-    found = SUFFIXES.get(Path(name).suffix.lower())
-    if found is None:
-        ways = f"; name a file that ends in {', '.join(SUFFIXES)}"
-        if option is not None:
-            ways += f", or say it with {option} ({', '.join(FORMATS)})"
-        raise ValueError(f"{name}: its suffix does not say what it is{ways}.")
-    return Source(name, found)
-
-
-def check_readable(source: Source) -> None:
-    """Check that there is something to read."""
-    if source.is_stream:
-        if source.format == "parquet":
-            raise FileProblemError(
-                "standard input", "Parquet cannot be read from a pipe, its end comes first; give a file, or CSV"
-            )
-        return
-    if source.path.is_dir():
-        raise FileProblemError(source.name, "is a folder; name a file")
-    if source.path.exists() and not source.path.is_file():
-        raise FileProblemError(
-            source.name, "is a pipe or a device, and no file; pipe it in and name it -, or write it to a file first"
-        )
-    try:
-        with source.path.open("rb") as file:
-            if not file.read(1):
-                raise FileProblemError(source.name, "is empty; expected a header and at least one row")
-    except FileNotFoundError as error:
-        raise FileProblemError(source.name, "there is no such file") from error
-    except OSError as error:
-        raise FileProblemError(source.name, f"cannot be read ({error.strerror})") from error
 
 
 def fingerprint(path: Path) -> str:

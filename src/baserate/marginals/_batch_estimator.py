@@ -1,4 +1,4 @@
-"""What the marginal estimators share: the checks of a batch, and sums over classes."""
+"""Base class of the marginal estimators, and sums over classes."""
 
 from typing import Any, ClassVar, Self
 
@@ -11,29 +11,29 @@ from baserate.validation import check_fitted, check_proba
 
 
 class BatchEstimator(Component):
-    """An estimator that does many batches at once; a subclass says how (`_sightings`).
+    """Base of estimators that process many batches in one call; a subclass implements `_estimates`.
 
-    `_arrays` has the names of the arrays that fitting sets, all axes one entry per class, and how many axes they have.
+    `_arrays` maps the names of the arrays that `fit` sets to their number of axes; every axis has one entry per class.
     """
 
     _arrays: ClassVar[dict[str, int]]
 
     def estimate(self, proba: ArrayLike) -> FloatArray:
-        """The class mix of one unlabelled batch."""
+        """Estimate the class mix of one unlabelled batch."""
         proba = check_proba(proba, self._n_classes())
         if len(proba) == 0:
             raise ValueError(
                 "proba is an empty batch, which says nothing about the class mix; give at least one sample."
             )
-        sighting: FloatArray = self._sightings(proba, np.array([0, len(proba)]))[0]
-        return sighting
+        estimate: FloatArray = self._estimates(proba, np.array([0, len(proba)]))[0]
+        return estimate
 
     def estimate_groups(self, proba: FloatArray, starts: IntArray) -> FloatArray:
-        """The class mixes of several batches at once; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
+        """Estimate the class mixes of several batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty."""
         k = self._n_classes()
-        if proba.shape[1] != k:  # compiled code does not look
+        if proba.shape[1] != k:  # compiled code does not check
             raise ValueError(f"proba has {proba.shape[1]} columns; expected {k}, one per class.")
-        return self._sightings(proba, starts)
+        return self._estimates(proba, starts)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
@@ -48,12 +48,12 @@ class BatchEstimator(Component):
         check_fitted(self, first)
         return len(getattr(self, first))
 
-    def _sightings(self, proba: FloatArray, starts: IntArray) -> FloatArray:
+    def _estimates(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         raise NotImplementedError
 
 
 def sums_by_class(proba: FloatArray, labels: IntArray) -> FloatArray:
-    """Row c is the sum of the rows with label c; every class has one."""
+    """Return the sum of the rows of each class, one row per class; every class must occur."""
     counts = np.bincount(labels, minlength=proba.shape[1])
     order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -1,4 +1,4 @@
-"""HTML reports of adapt, backtest and demo, and the tables and figures they are made of.
+"""HTML reports of adapt, backtest and demo, a module each, and the tables and figures that they are made of.
 
-`figures`, and what imports it, needs matplotlib and is imported by those who draw.
+There are no names here: `figures`, and what imports it, needs matplotlib, so that each module is imported by itself.
 """

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from baserate._version import __version__
-from baserate.adapters import RegressAndReweight
-from baserate.files.kept import Kept
-from baserate.files.summary import sentences, summarise
+from baserate.files.adapting.state import StreamState
+from baserate.files.adapting.summary import sentences, summarise
 from baserate.frames import polars
 from baserate.protocols import FloatArray
 from baserate.reports import figures, page
@@ -21,31 +20,34 @@ _MOST = 12  # classes that get a picture
 _TITLE = "The class mix, round by round"
 _READING = {
     "now": "the class mix that the next round will be predicted with.",
-    "band": "holds the true share of the class as often as its level says, if only the class mix changes.",
-    "evidence": "how strongly the samples speak against the assumption that only the class mix changes; 1 is none, and "
-    "an alarm is raised when it would be that strong by chance less often than one time in twenty.",
-    "held back": "rounds in which the correction was not used in full, because it could have done harm.",
+    "band": "contains the true share of the class as often as its level says, if only the class mix changes.",
+    "evidence": "evidence against label shift, that is, against the assumption that only the class mix changes. 1 is "
+    "none; from the dashed line on, which chance alone reaches less than one time in twenty, there is an alarm.",
+    "correction reduced": "rounds in which the correction was not used in full, because it could have done harm.",
+    "weight of the correction": "the part of it that is used now; less than 100 % where it is reduced.",
+    "serial correlation": "how alike samples are that follow each other, beyond their class. Independent samples have "
+    "0; the more there is, the less each sample says about the class mix.",
 }
 
 
-def write(path: Path, kept: Kept, rounds_file: Path, level: float) -> None:
+def write(path: Path, state: StreamState, rounds_file: Path, level: float) -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(kept, polars().read_csv(rounds_file, infer_schema_length=None), level).encode())
+    write_atomically(path, render(state, polars().read_csv(rounds_file, infer_schema_length=None), level).encode())
 
 
-def render(kept: Kept, rounds: Any, level: float) -> str:
-    """The page.
+def render(state: StreamState, rounds: Any, level: float) -> str:
+    """Render the page.
 
     Parameters
     ----------
-    kept : Kept
+    state : StreamState
         The state at the end.
     rounds : polars.DataFrame
         The table of rounds.
     level : float
-        Of the bands.
+        The level of the bands.
     """
-    found = summarise(kept, level)
+    found = summarise(state, level)
     names = found["classes"]
     keyed = "key" in rounds.columns
     rounds = _mean_over_keys(rounds, names) if keyed else rounds
@@ -54,12 +56,12 @@ def render(kept: Kept, rounds: Any, level: float) -> str:
     # Those first that have been furthest from where they started.
     order = np.argsort(-np.abs(priors - source).max(axis=0), kind="stable")[:_MOST].tolist()
     pictures = [_class_figure(rounds, names[c], source[c], i) for i, c in enumerate(order)]
-    if isinstance(kept.adapter, RegressAndReweight):
-        pictures.append(_evidence_figure(rounds, 1.0 / (kept.adapter.alpha or 1.0)))
+    if state.bank is None:
+        pictures.append(_evidence_figure(rounds, 1.0 / (state.fitted.alpha or 1.0)))
     said = "".join(f"<p>{escape(text)}</p>" for text in sentences(found))
     mean = " Shares are means over the keys, by their rows." if keyed else ""
     more = f" The {_MOST} that moved furthest of {len(names):,} classes are shown." if len(names) > _MOST else ""
-    name = "" if kept.file is None else kept.file["name"]
+    name = "" if state.file is None else state.file.name
     body = f"""<main>
 <h1>{_TITLE}</h1>
 <p class="lead">{escape(name)}</p>
@@ -129,12 +131,16 @@ def _evidence_figure(rounds: Any, limit: float) -> str:
     evidence = np.maximum.reduceat(rounds["evidence"].to_numpy().astype(np.float64), starts)
     held = rounds["fallback"].to_numpy().astype(bool)
     spans = figures.spans(x[starts], np.logical_or.reduceat(held, starts))
-    label = (
-        f"Line chart: the evidence, on a logarithmic axis. The correction was held back in {held.mean():.0%} of the "
-    )
+    label = f"Line chart: the evidence, on a logarithmic axis. The correction was reduced in {held.mean():.0%} of the "
     lines = {"evidence": _line(x[starts], evidence)}
     chart = figures.Chart(
-        "Evidence of more; shaded: held back", "round", lines, spans=spans, flush=True, log_y=True, limit=limit
+        "Evidence against label shift (shaded: correction reduced)",
+        "round",
+        lines,
+        spans=spans,
+        flush=True,
+        log_y=True,
+        limit=limit,
     )
     return figures.chart_svg(chart, _STYLES, label=f"{label}rounds.", name="evidence")
 

@@ -51,14 +51,14 @@ def write(path: Path, found: Backtest, log: str) -> None:
 
 
 def render(found: Backtest, log: str) -> str:
-    """The page.
+    """Render the page.
 
     Parameters
     ----------
     found : Backtest
-        What came out.
+        The result of the backtest.
     log : str
-        The name of what was replayed.
+        The name of the log.
     """
     table = to_html(rows(found, log), COLUMNS, caption="Every method on the same rounds", mark="default")
     said = "".join(f"<p>{escape(fact)}</p>" for fact in [*facts(found), *(f"Note: {note}" for note in found.notes)])
@@ -98,7 +98,7 @@ def _figures(found: Backtest) -> str:
         alarm = f"The first alarm came after round {trust.since + 1:,}{why}."
     saved = {method: _avoided(found, method) for method in (DEFAULT, HINDSIGHT)}
     ends = {method: f"{int(line.y[-1]):,}" for method, line in saved.items()}
-    shaded = "Shaded: the correction was held back." if trust.held_back.any() else "The correction was never held back."
+    shaded = "Shaded: the correction was reduced." if trust.held_back.any() else "The correction was never reduced."
     drawn = [
         (
             Chart("Mistakes avoided so far (higher is better)", "round", saved, flush=True, limit=0.0),
@@ -177,6 +177,6 @@ def _line(values: FloatArray) -> Line:
 
 
 def _spans(found: Backtest) -> list[tuple[float, float]]:
-    """From which round to which the correction was held back."""
+    """The stretches of rounds in which the correction was reduced."""
     held = found.trust.held_back
     return spans(np.arange(1, len(held) + 1), held)

@@ -50,7 +50,7 @@ def rows(found: Backtest, log: str) -> list[dict[str, Any]]:
 
 
 def facts(found: Backtest) -> list[str]:
-    """What else to know, in sentences."""
+    """Further facts about a backtest, in sentences."""
     nothing = found.played[NOTHING]
     n, labelled, rounds = len(found.log.y), int(nothing.n.sum()), found.log.n_rounds
     sizes = np.diff(found.log.starts)
@@ -88,7 +88,7 @@ def facts(found: Backtest) -> list[str]:
         )
     held = float(found.trust.held_back.mean())
     if held > 0:
-        said.append(f"The default held its correction back in {100 * held:.0f} % of the rounds.")
+        said.append(f"The default reduced its correction in {100 * held:.0f} % of the rounds.")
     said += [f"Left out: {name}, because {why}; ask for it with --methods." for name, why in found.left_out.items()]
     return said
 

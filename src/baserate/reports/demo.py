@@ -39,8 +39,8 @@ _READING = {
 
 def render(demo: Demo) -> str:
     """The page. The same experiment gives the same page, byte for byte."""
-    results, problem = demo_rows(demo), demo.problem
-    wrong = 100 * (problem.pool_proba.argmax(axis=1) != problem.pool_y)
+    results, model = demo_rows(demo), demo.model
+    wrong = 100 * (model.pool_proba.argmax(axis=1) != model.pool_y)
     shifts = list(dict.fromkeys(cell.shift for cell in demo.cells))
     methods = list(dict.fromkeys(cell.method for cell in demo.cells))
     styles = figures.line_styles([method for method in methods if method not in REFERENCES])
@@ -74,10 +74,10 @@ have no class mix either.</p>
 <dl>{page.definitions({method: describe(method) for method in methods})}</dl>
 </main>
 <footer>
-<p>Data: {escape(problem.provenance)} The model, a logistic regression, was trained on {problem.n_train} images; another
-{len(problem.holdout_y):,} labelled images tell the methods how it errs, and the streams are drawn from
-{len(problem.pool_y):,} that it never saw. The class that moves is {escape(problem.class_names[MOVING])}: the
-model mistakes {wrong[problem.pool_y == MOVING].mean():.0f}&nbsp;% of them and {wrong.mean():.0f}&nbsp;% of all digits
+<p>Data: {escape(model.provenance)} The model, a logistic regression, was trained on {model.n_train} images; another
+{len(model.holdout_y):,} labelled images tell the methods how it errs, and the streams are drawn from
+{len(model.pool_y):,} that it never saw. The class that moves is {escape(model.class_names[MOVING])}: the
+model mistakes {wrong[model.pool_y == MOVING].mean():.0f}&nbsp;% of them and {wrong.mean():.0f}&nbsp;% of all digits
 when all are equally common. On a class that it never mistakes there would be nothing to gain.</p>
 <p>Shifts and methods: Baby et al., “Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms”, NeurIPS
 2023.</p>

@@ -15,13 +15,13 @@ COLUMNS = (
     Column("MSE to batch labels", "mse_to_frequencies", lambda value: f"{value:.4f}"),
     Column("dynamic regret", "dynamic_regret", lambda value: f"{value:.1f}"),
 )
-"""What is reported of a method on a shift."""
+"""The columns of the demo's table: a line for each method on each shift."""
 
 
 def demo_rows(demo: Demo) -> list[dict[str, Any]]:
     """The results as tidy rows; `best` is the adaptive method with the fewest mistakes on a shift.
 
-    What a method has not is None.
+    A figure that a method does not have is None.
     """
     found = []
     for cell in demo.cells:
@@ -46,7 +46,7 @@ def _known(value: float) -> float | None:
 
 
 def conclusion(results: Sequence[dict[str, Any]]) -> str:
-    """What the rows mean, in plain words."""
+    """The conclusion from the rows, in one or two sentences."""
     by_method: dict[str, list[float]] = {}
     for row in results:
         by_method.setdefault(row["method"], []).append(row["error"])

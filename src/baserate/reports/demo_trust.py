@@ -1,4 +1,4 @@
-"""The part of a report about trust: what an adapter said of itself, in pictures."""
+"""The section of the demo's report about trust: warnings and bands of an adapter, in figures."""
 
 from html import escape
 
@@ -23,12 +23,12 @@ _LABELS = {
 
 
 def section(found: Tour) -> str:
-    """Words and figures."""
+    """Render the section: words and figures."""
     captions = {
-        "share": "Tracked without labels. Shaded: the gate holds at least half of the correction back.",
+        "share": "Tracked without labels. Shaded: the gate uses at most half of the correction.",
         "evidence": "From the dashed line on it is an alarm, whose probability is at most "
         f"{100 * found.alpha:.0f}&nbsp;% on a stream of label shift, however long.",
-        "accuracy": "The estimate believes in label shift: after an alarm it is not to be relied on.",
+        "accuracy": "The estimate assumes label shift: do not rely on it after an alarm.",
     }
     pictures = "\n".join(
         f"<figure>{chart_svg(chart, STYLES, label=_LABELS[name], name=f'trust-{name}', height=2.6)}"
@@ -56,13 +56,13 @@ def _said(found: Tour) -> str:
     if found.alarm <= found.breaks:
         return f"The check gave a false alarm, in round {found.alarm:,}: {found.why}."
     return (
-        f"The check noticed it in round {found.alarm:,} and says what looks wrong: {found.why}. The gate then holds "
-        "the correction back."
+        f"The check noticed it in round {found.alarm:,} and says what looks wrong: {found.why}. The gate then "
+        "reduces the correction."
     )
 
 
 def charts(found: Tour) -> dict[str, Chart]:
-    """By what they are of: the share and its band, the evidence, the accuracy; shaded while the gate holds back."""
+    """The charts by name: share and band, evidence, accuracy; shaded while the correction is reduced."""
     x = found.rounds.tolist()
     held = spans(found.rounds, found.held_back)
 

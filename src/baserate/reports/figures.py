@@ -51,7 +51,7 @@ STYLE = {
 
 
 class LineStyle(NamedTuple):
-    """How a method is drawn, everywhere: a colour of the palette, and dashes when colours run out."""
+    """The style of a line: a colour of the palette, and dashes when colours run out."""
 
     colour: str
     dashes: tuple[float, ...]
@@ -78,7 +78,7 @@ def mix_figure(truth: NDArray[Any], tracked: Lines, styles: Mapping[str, LineSty
     styles : mapping of str to LineStyle
         From `line_styles`.
     label : str
-        What is shown, for those who cannot see it.
+        A description of the figure, for those who cannot see it.
     name : str
         Unique among the figures of a page.
     """
@@ -112,7 +112,7 @@ def saved_figure(saved: Lines, styles: Mapping[str, LineStyle], *, label: str, n
 
 
 def lower_edge(saved: Lines) -> float:
-    """Where `saved_figure` ends below: a method that ruins everything must not press the others into one line."""
+    """The lower edge of `saved_figure`: a method that ruins everything must not press the others into one line."""
     highest = max(float(line.max()) for line in saved.values())
     return -0.75 * highest if highest > 0 else -np.inf
 
@@ -133,25 +133,25 @@ class Chart(NamedTuple):
     Attributes
     ----------
     title, x_label : str
-        What is shown, and over what.
+        The title, and the label of the horizontal axis.
     lines : mapping of str to Line
         Each with a band of one spread above and below, or between its limits.
     dots : mapping of str to Line
-        What to compare them with, drawn as crosses of the same colours.
+        Values to compare them with, drawn as crosses of the same colours.
     ticks : sequence of float
-        Where the axis has numbers, if not at round ones.
+        The numbers on the horizontal axis, if not round ones.
     log_x : bool
-        Whether the axis is logarithmic.
+        True if the horizontal axis is logarithmic.
     flush : bool
-        Whether lines reach both edges, so that charts below each other are in step.
+        True if lines reach both edges, so that charts below each other are in step.
     stacked : bool
-        Whether the lines are shares, to be put on top of each other.
+        True if the lines are shares, to be put on top of each other.
     shares : bool
-        Whether the vertical axis is in percent, from 0 to 100.
+        True if the vertical axis is in percent, from 0 to 100.
     log_y : bool
-        Whether the vertical axis is logarithmic.
+        True if the vertical axis is logarithmic.
     limit : float, optional
-        Where a dashed line goes across.
+        The height of a dashed line across.
     spans : sequence of (float, float)
         Parts of the horizontal axis that are shaded.
     """
@@ -177,7 +177,7 @@ def spans(x: NDArray[Any], held: NDArray[np.bool_]) -> list[tuple[float, float]]
 
 
 class AreaStyle(NamedTuple):
-    """How a share is filled: a colour of the palette, and paler when colours run out."""
+    """The style of a filled share: a colour of the palette, and paler when colours run out."""
 
     colour: str
     opacity: float

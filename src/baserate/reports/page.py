@@ -55,7 +55,7 @@ def render(title: str, body: str, *, css: str = "") -> str:
     Parameters
     ----------
     title : str
-        What the window is called.
+        The title of the window.
     body : str
         The page's elements.
     css : str

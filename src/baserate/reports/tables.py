@@ -21,7 +21,7 @@ class Column(NamedTuple):
     show: Callable[[Any], str]
 
     def cell(self, row: Row) -> str:
-        """What a row shows in this column; a dash for what it has not."""
+        """The text of a row in this column; a dash for None."""
         value = row[self.key]
         return "-" if value is None else self.show(value)
 
@@ -34,7 +34,7 @@ def to_rich(rows: Sequence[Row], columns: Sequence[Column], *, group: str, mark:
     rows : sequence of mappings
         Those with the same `group` follow each other.
     columns : sequence of Column
-        What to show; the first is text, the others are numbers.
+        The columns to show; the first is text, the others are numbers.
     group : str
         The entry that divides the table into sections.
     mark : str

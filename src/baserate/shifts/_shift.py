@@ -1,4 +1,4 @@
-"""What all shifts share, and paths that mix two constant class mixes, as in the paper's experiments."""
+"""Base classes of shifts: of any, and of those that interpolate between two class mixes, as in the paper."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,17 +9,17 @@ from baserate.validation import check_integer, check_prior, check_rng
 
 
 class BaseShift(Component):
-    """A path of class mixes; a subclass implements `_path`."""
+    """Base of all shifts; a subclass implements `_path`."""
 
     def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray:
-        """The class mix of each round.
+        """Return the class mix of each round.
 
         Parameters
         ----------
         n_rounds, n_classes : int
             Size of the path.
         rng : int or numpy.random.Generator, optional
-            Seed, for shifts that are random.
+            Seed, for random shifts.
 
         Returns
         -------
@@ -34,7 +34,7 @@ class BaseShift(Component):
 
 
 class MixtureShift(BaseShift):
-    """``q_t = (1 - alpha_t) first + alpha_t second``; a subclass says what alpha is.
+    """Base of the shifts ``q_t = (1 - alpha_t) first + alpha_t second``; a subclass implements `_alpha`.
 
     By default `first` is uniform and `second` is class 0 alone.
     """
@@ -53,7 +53,7 @@ class MixtureShift(BaseShift):
 
 
 class PeriodicShift(MixtureShift):
-    """A mixture whose coefficient repeats itself, or its opposite, every so many rounds."""
+    """Base of mixture shifts whose coefficient is periodic."""
 
     def __init__(
         self, *, length: int | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None
@@ -63,10 +63,10 @@ class PeriodicShift(MixtureShift):
         self.second = second
 
     def _period(self, n_rounds: int) -> int:
-        """The length as given, or the paper's floor(sqrt(T))."""
+        """Return the given length, or the paper's floor(sqrt(T))."""
         return int(np.sqrt(n_rounds)) if self.length is None else check_integer(self.length, "length", 1)
 
 
 def mix_or_uniform(q: ArrayLike | None, n_classes: int, name: str) -> FloatArray:
-    """A class mix as given, or the uniform one."""
+    """Return a given class mix, or the uniform one."""
     return np.full(n_classes, 1 / n_classes) if q is None else check_prior(q, n_classes, name)

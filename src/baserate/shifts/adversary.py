@@ -1,4 +1,4 @@
-"""The adversary of the paper's lower bound."""
+"""Adversary: the hard instance of the paper's lower bound."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from baserate.validation import check_real
 
 
 class Adversary(BaseShift, saved_as="adversary"):
-    """Tosses a coin at the start of each block, and moves two classes by just too little to be seen in time.
+    """Moves two classes at random from block to block, by just too little to be detected in time.
 
     Blocks have ``(T / V)^(2/3)`` rounds (rounded up); in each, the share of class 1 among classes 0 and 1 is 1/2 +
-    delta or 1/2 - delta with equal probability, delta = V * block / (2 T). No method beats a regret of order T^(2/3)
-    V^(1/3) on it. With more than two classes, the others keep the share 1/k each.
+    delta or 1/2 - delta with equal probability, delta = V * block / (2 T). Every method has a regret of at least the
+    order T^(2/3) V^(1/3) on it. With more than two classes, the others keep the share 1/k each.
 
     Parameters
     ----------
     variation : float
-        V, the total variation to spend over the run, as the proof counts it: that of the share of class 1 in the binary
+        V, the total variation of the path, as the proof counts it: that of the share of class 1 in the binary
         problem, half of the L1 distance. At most T / 8, where delta reaches 1/4.
 
     Examples

@@ -1,4 +1,4 @@
-"""Bernoulli shift (Ber)."""
+"""Bernoulli shift (Ber): random switches between two class mixes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,8 @@ class Bernoulli(MixtureShift, saved_as="bernoulli"):
     Parameters
     ----------
     flip : float, optional
-        The probability to switch in a round. Default: 1 / sqrt(T). (The paper's text calls it the probability to stay;
-        its experiments, and its total variation of order sqrt(T), have it as here.)
+        Probability of a switch in a round. Default: 1 / sqrt(T). (The paper's text calls it the probability of
+        staying; its experiments, and its total variation of order sqrt(T), use it as here.)
     first, second : (k,) arrays, optional
         The two class mixes. Default: uniform, and class 0 alone.
 

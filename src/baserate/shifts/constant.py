@@ -1,4 +1,4 @@
-"""No shift over time."""
+"""Constant: no shift over time."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""Monotone shift (Mon)."""
+"""Monotone shift (Mon): from one class mix to another."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""A class mix that wanders."""
+"""RandomWalk: a class mix that moves at random in small steps."""
 
 import numpy as np
 from numpy.typing import ArrayLike

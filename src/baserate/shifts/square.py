@@ -1,4 +1,4 @@
-"""Square shift (Squ)."""
+"""Square shift (Squ): periodic switches between two class mixes."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ class Square(PeriodicShift, saved_as="square"):
     Parameters
     ----------
     length : int, optional
-        Default: floor(sqrt(T)).
+        Number of rounds between switches. Default: floor(sqrt(T)).
     first, second : (k,) arrays, optional
         The two class mixes. Default: uniform, and class 0 alone.
 

@@ -40,7 +40,7 @@ class Round(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the signals say that decide about the correction.
+    """The part of the trust signals that decides about the correction.
 
     Attributes
     ----------

@@ -188,7 +188,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             The batch.
         """
         estimate = check_vector(z, self.n_classes)
-        # Compiled code does not look at shapes; adapters and banks hand over what they have checked.
+        # Compiled code does not check shapes; what adapters and banks pass on has been checked.
         if evidence is not None and not evidence.checked:
             evidence = Evidence(*self._check(evidence))
         self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)

@@ -231,10 +231,8 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         for window, length in enumerate(WINDOWS):
             if self._sizes[window] >= self._due[window]:
                 look = int(self._looks[window])
-                while (
-                    due(window, look + 1) <= self._sizes[window]
-                ):  # after a large batch only the last look that is due is made
-                    look += 1
+                while due(window, look + 1) <= self._sizes[window]:
+                    look += 1  # after a large batch, only the last look that is due
                 self._test_window(window, look)
                 self._looks[window] = look + 1
                 self._due[window] = due(window, look + 1)

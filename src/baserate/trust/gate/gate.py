@@ -200,9 +200,8 @@ class Gate(Component, saved_as="gate"):
         self._tracked = mix
         self._dependent = self._dependent if dependent is None else bool(dependent)
         if alarm:
-            if (
-                self._closed_at < 0 or self._closed_at != self.rounds_ - rounds
-            ):  # otherwise it is the same alarm, reported again
+            reported_again = 0 <= self._closed_at == self.rounds_ - rounds
+            if not reported_again:
                 took = min(self.rounds_ - self._check_began, _LONGEST)
                 self._closed_for = max(2 * took, 2 * self._closed_for, _SHORTEST)
             self._closed_at = self._check_began = self.rounds_

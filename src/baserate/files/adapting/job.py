@@ -1,0 +1,170 @@
+"""The job of ``baserate adapt``: its files and options, and the checks that need no file to be read."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from baserate.files.adapting.paths import resolved, same_file
+from baserate.files.formats import check_readable
+from baserate.files.rounds import RoundLength
+from baserate.files.source import Source, fingerprint
+from baserate.validation import check_real
+
+
+class ColumnRoles(NamedTuple):
+    """The columns that are used beside the probabilities, by what they are used for."""
+
+    labels: str | None = None
+    key: str | None = None
+    time: str | None = None
+    id: str | None = None
+
+
+class AdaptJob(NamedTuple):
+    """One file to adapt, and every option of the command.
+
+    Parameters
+    ----------
+    stream, out : Source
+        The file to read, and the one to write.
+    holdout : Source, optional
+        Labelled rows; needed unless there is a state.
+    rounds_file : path, optional
+        The table of rounds.
+    state : path, optional
+        The state file.
+    columns : ColumnRoles
+        The columns that are used beside the probabilities.
+    rounds : RoundLength
+        The length of a round.
+    prefix : str
+        The prefix of the columns of probabilities.
+    names : tuple of str
+        The columns of probabilities, where they are named.
+    holdout_label : str
+        The column of the holdout's labels.
+    out_prefix : str
+        The prefix of new columns.
+    only : bool
+        Leave the columns out that are not used.
+    wide : bool
+        Write the prior and its band into every row.
+    level : float
+        The level of the bands.
+    refit : bool
+        Take over the holdout of a redeployed model.
+    restart : bool
+        Go back to where a file began that was not finished.
+    wait : int
+        The number of rows to remember for late labels, which find them by their ids.
+    late : Source, optional
+        Labels that have come for rows of earlier files.
+    report : path, optional
+        The report that will be written afterwards; here only to check that it is no other file of the run.
+    """
+
+    stream: Source
+    out: Source
+    holdout: Source | None = None
+    rounds_file: Path | None = None
+    state: Path | None = None
+    columns: ColumnRoles = ColumnRoles()
+    rounds: RoundLength = RoundLength()
+    prefix: str = "p_"
+    names: tuple[str, ...] = ()
+    holdout_label: str = "label"
+    out_prefix: str = "adapted_"
+    only: bool = False
+    wide: bool = False
+    level: float = 0.9
+    refit: bool = False
+    restart: bool = False
+    wait: int = 0
+    late: Source | None = None
+    report: Path | None = None
+
+    @property
+    def resumable(self) -> bool:
+        """True if a killed run can be resumed: there is a state, and no pipe, of which nothing can be taken back."""
+        return self.state is not None and not self.stream.is_stream and not self.out.is_stream
+
+    def options(self) -> dict[str, Any]:
+        """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
+        return {
+            "-o": None if self.out.is_stream else str(resolved(self.out.path)),
+            "--out-format": self.out.format.name,
+            "--format": self.stream.format.name,
+            "--rounds-file": None if self.rounds_file is None else str(resolved(self.rounds_file)),
+            **{f"--{name}": column for name, column in self.columns._asdict().items()},
+            "--rounds": [self.rounds.rows, self.rounds.seconds],
+            "--out-prefix": self.out_prefix,
+            "--only": self.only,
+            "--wide": self.wide,
+            "--level": self.level,
+            "--wait": self.wait,
+            "--late": None if self.late is None else fingerprint(self.late.path),
+        }
+
+
+def check_job(job: AdaptJob) -> None:
+    """Check everything that can be known before a file is read: the options, and the files that they name.
+
+    Every input is checked here, and nowhere else.
+    """
+    if job.rounds.seconds and job.columns.time is None:
+        raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    _check_waiting(job)
+    if job.holdout is None and (job.state is None or not job.state.exists()):
+        raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
+    if job.out.is_stream and job.out.format.no_pipe is not None:
+        raise ValueError(
+            f"-o - cannot be {job.out.format.title}; name a file, or choose another format for standard output."
+        )
+    check_readable(job.holdout, job.late)
+    if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
+        raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
+    _check_outputs(job)
+    check_real(job.level, "--level", 0.0, 1.0, closed=False)
+    check_readable(job.stream)
+
+
+def _check_outputs(job: AdaptJob) -> None:
+    """Check that every output can be put where it belongs, and replaces no other file of the run."""
+    inputs = [source for source in (job.stream, job.holdout, job.late) if source is not None and not source.is_stream]
+    outputs = [
+        *([] if job.out.is_stream else [("-o", job.out.path)]),
+        *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
+        *([] if job.state is None else [("--state", job.state)]),
+        *([] if job.report is None else [("--report", job.report)]),
+    ]
+    for i, (option, path) in enumerate(outputs):
+        for source in inputs:
+            if same_file(path, source.path):
+                raise ValueError(f"{option} {path} is read by this run; name another file.")
+        for other, taken in outputs[:i]:
+            if same_file(path, taken):
+                raise ValueError(f"{option} {path} is the file of {other}, too; name another.")
+        if path.is_dir():
+            raise ValueError(f"{option} {path} is a folder; name a file.")
+        if path.exists() and not path.is_file():
+            pipe = "; into a pipe or a device, write with -o -" if option == "-o" else ""
+            raise ValueError(f"{option} {path} is a pipe or a device, which cannot be replaced; name a file{pipe}.")
+        folder = resolved(path).parent
+        if not folder.is_dir():
+            shown = path.parent if not path.is_symlink() else folder
+            raise ValueError(f"{option} {path}: there is no folder {shown}; make it first, or name another.")
+
+
+def _check_waiting(job: AdaptJob) -> None:
+    asked = "--late" if job.late is not None else "--wait" if job.wait else None
+    if asked is None:
+        return
+    if job.wait < 0:
+        raise ValueError(f"--wait is {job.wait}; give the number of rows that may wait for their labels.")
+    if job.columns.id is None:
+        raise ValueError(f"{asked} needs names for the rows, by which labels find them; name their column with --id.")
+    if job.columns.key is not None:
+        raise ValueError(f"{asked} cannot be used with --key: keys take labels with their rows only (--labels).")
+    if job.late is not None and (job.state is None or not job.state.exists()):
+        raise ValueError("--late is for rows that wait in a state; name the file of --state that they were kept in.")
+    if job.late is not None and job.late.is_stream:
+        raise ValueError("--late cannot be standard input; name a file.")

@@ -1,0 +1,29 @@
+"""Paths of output files: where a file ends up, and where it is written until it is complete."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def resolved(path: Path) -> Path:
+    """The place of a file: what is written through a link goes to where the link leads."""
+    return Path(os.path.realpath(path))
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Tell whether two paths lead to one file, which need not be there yet."""
+    there = one.exists() and other.exists()
+    return one.samefile(other) if there else resolved(one) == resolved(other)
+
+
+def part_of(target: Path, token: str | None = None) -> Path:
+    """The file beside a target that is written until it is complete.
+
+    Parameters
+    ----------
+    target : path
+        The place that the file will be moved to.
+    token : str, optional
+        The name of the attempt to write it. Default: a new one.
+    """
+    return target.with_name(f".{target.name}.{token or secrets.token_hex(4)}.part")

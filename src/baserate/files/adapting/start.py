@@ -1,0 +1,209 @@
+"""The start of a run: on a new holdout, after the files before, or in the midst of a file."""
+
+import contextlib
+from pathlib import Path
+from typing import NamedTuple
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.adapting.job import AdaptJob
+from baserate.files.adapting.lock import Lock
+from baserate.files.adapting.output import Output
+from baserate.files.adapting.paths import resolved
+from baserate.files.adapting.state import FileProgress, StreamState, load_stream_state, read_state_file
+from baserate.files.columns import Classes, check_stream, find_classes, read_holdout
+from baserate.files.errors import FileProblemError
+from baserate.files.formats import Reader, open_reader
+from baserate.files.source import Source, fingerprint
+from baserate.protocols import FloatArray, IntArray
+from baserate.state import write_atomically
+
+
+class Start(NamedTuple):
+    """The place where a run starts.
+
+    Parameters
+    ----------
+    state : StreamState
+        The state to go on from: in the midst of the file, or before it.
+    found : bytes or None
+        The state file as it was before the file was begun; None: there was none.
+    abandoned : FileProgress, optional
+        A file that was begun and is not gone on with. Its parts are still there: nothing may be lost by a command that
+        is refused.
+    nothing_to_do : bool
+        True if the file is finished.
+    earlier_file : bool
+        True if others were finished after it.
+    """
+
+    state: StreamState
+    found: bytes | None
+    abandoned: FileProgress | None = None
+    nothing_to_do: bool = False
+    earlier_file: bool = False
+
+
+def find_start(job: AdaptJob, reader: Reader, lock: Lock) -> Start:
+    """Find out where to start, and check that it can be done."""
+    begun = _begun(job, lock)
+    state = begun.state
+    keyed = state.bank is not None
+    if keyed != (job.columns.key is not None):
+        has = "a tracker per key; name the column with --key" if keyed else "one tracker for all"
+        raise ValueError(f"--state {job.state} holds {has}; or name another state file.")
+    if not keyed and job.wait not in (0, state.fitted.max_waiting):
+        held = state.fitted.max_waiting
+        raise ValueError(f"--wait is {job.wait}, and --state {job.state} was begun with {held}; give the same number.")
+    check_stream(reader, job.stream.shown, state.classes, job.prefix, list(job.columns))
+    Output(job, state.classes, reader.columns, keyed=keyed).check_names()
+    return begun
+
+
+def _begun(job: AdaptJob, lock: Lock) -> Start:
+    found = None if job.state is None else read_state_file(job.state)
+    if job.state is None or found is None:
+        lock.sweep(keep=())
+        return Start(_fitted(job), None)
+    state = load_stream_state(found, job.state)
+    if state.file is not None and state.file.finished:
+        move_into_place(state.file)
+    lock.sweep(keep=[] if state.file is None else state.file.parts.values())
+    abandoned = state.unfinished
+    if abandoned is not None:
+        if _goes_on(job, state, abandoned):
+            return Start(state, abandoned.found)
+        if abandoned.found is None and job.holdout is not None:
+            return Start(_fitted(job), None, abandoned)
+        # Before the first file there was what the holdout has taught, if not in a file.
+        found = abandoned.before if abandoned.found is None else abandoned.found
+        state = load_stream_state(found, job.state)
+    mine = None if job.stream.is_stream else fingerprint(job.stream.path)
+    if state.file is not None and mine is not None and state.file.fingerprint == mine:
+        if state.file.options == job.options() and _is_there(state.file):
+            return Start(state, found, abandoned, nothing_to_do=True)
+        state = load_stream_state(state.file.before, job.state)
+    elif mine is not None and state.has_done(mine):
+        if job.out.is_stream or not job.out.path.exists():
+            raise FileProblemError(
+                job.stream.shown,
+                f"was taken in before, and others after it, so that --state {job.state} does not count it again, and "
+                "cannot make its output again. Use a copy of the state from before it, or leave --state out",
+            )
+        return Start(state, found, abandoned, nothing_to_do=True, earlier_file=True)
+    if job.holdout is not None:
+        _take_over(job, state, job.holdout)
+    return Start(state, found, abandoned)
+
+
+def _goes_on(job: AdaptJob, state: StreamState, file: FileProgress) -> bool:
+    """Tell whether an unfinished file is resumed; if not, it is begun anew."""
+    if job.restart:
+        return False
+    row = f"row {file.position.row:,}"
+    if job.stream.is_stream or file.fingerprint != fingerprint(job.stream.path):
+        raise ValueError(
+            f"--state {job.state} is in the midst of {file.name} ({row}), which was not finished. "
+            "Run the command for that file again to finish it, or go back to where it began with --restart."
+        )
+    others = [name for name, value in job.options().items() if file.options.get(name) != value]
+    holdout = job.holdout
+    if holdout is not None and not holdout.is_stream and fingerprint(holdout.path) != state.holdout:
+        others.append("--holdout")
+    if others:
+        raise ValueError(
+            f"--state {job.state} is in the midst of {file.name} ({row}), and this command differs "
+            f"from the one that began it in {', '.join(others)}. Run the same command again to finish the file, or go "
+            "back to where it began with --restart."
+        )
+    return _parts_are_there(file)
+
+
+class _HoldoutData(NamedTuple):
+    """The labelled rows that an adapter is fitted on, and the fingerprint of their file."""
+
+    classes: Classes
+    proba: FloatArray
+    labels: IntArray
+    fingerprint: str
+
+
+def _fitted(job: AdaptJob) -> StreamState:
+    """A new state, fitted on the holdout."""
+    assert job.holdout is not None
+    state = StreamState()
+    adapter = RegressAndReweight(max_waiting=job.wait)
+    data = _read(job, job.holdout)
+    state.classes, state.holdout = data.classes, data.fingerprint
+    adapter.fit(data.proba, data.labels)
+    state.adapter = adapter if job.columns.key is None else Bank(adapter)
+    return state
+
+
+def _read(job: AdaptJob, holdout: Source) -> _HoldoutData:
+    with contextlib.closing(open_reader(holdout)) as reader:
+        classes = find_classes(reader, holdout.shown, job.prefix, job.names)
+        classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
+    return _HoldoutData(classes, proba, labels, "" if holdout.is_stream else fingerprint(holdout.path))
+
+
+def _take_over(job: AdaptJob, state: StreamState, holdout: Source) -> None:
+    """Check that the holdout is the state's, or take over another if that is asked for."""
+    if holdout.is_stream or fingerprint(holdout.path) == state.holdout:
+        return
+    if not job.refit:
+        raise ValueError(
+            f"--holdout {holdout.name} is not the one that --state {job.state} was begun with. If the model was "
+            "deployed anew, take its holdout over with --refit; else give the same holdout, or none."
+        )
+    data = _read(job, holdout)
+    if data.classes.names != state.classes.names:
+        raise FileProblemError(holdout.shown, "has other classes than the state; begin a new state file")
+    state.classes, state.holdout = data.classes, data.fingerprint
+    state.fitted.refit(data.proba, data.labels)
+
+
+def _is_there(file: FileProgress) -> bool:
+    """Tell whether a finished file's output is where it belongs; nobody knows what became of standard output."""
+    return file.options["-o"] is not None and all(target.exists() for target in file.parts)
+
+
+def _parts_are_there(file: FileProgress) -> bool:
+    sizes = [mark.size for mark in (file.out, file.rounds) if mark is not None]
+    parts = file.parts.values()
+    return all(part.exists() and part.stat().st_size >= size for part, size in zip(parts, sizes, strict=True))
+
+
+def move_into_place(file: FileProgress) -> None:
+    """Move what is complete into its place, where a run was killed before it could."""
+    for target, part in file.parts.items():
+        with contextlib.suppress(FileNotFoundError):
+            part.replace(target)
+
+
+def abandon(file: FileProgress, state: Path, found: bytes | None) -> None:
+    """Go back to before a file that was begun. Its parts go first: without them, nobody goes on with it."""
+    for part in file.parts.values():
+        part.unlink(missing_ok=True)
+    put_back(state, found)
+
+
+def put_back(state: Path, found: bytes | None) -> None:
+    """Make a state file what it was before."""
+    if found is None:
+        resolved(state).unlink(missing_ok=True)
+    else:
+        write_atomically(state, found)
+
+
+def what_is_left(job: AdaptJob) -> str:
+    """A sentence that says what a run that could not be ended has left."""
+    file = None
+    with contextlib.suppress(OSError, ValueError):  # whatever is the matter with the state has been said
+        found = None if job.state is None else read_state_file(job.state)
+        file = None if found is None or job.state is None else load_stream_state(found, job.state).file
+    if file is not None and not file.finished:
+        return "what is done is kept; the same command goes on from there."
+    if file is not None and any(part.exists() for part in file.parts.values()):
+        return "the output is whole, and the state counts it; the next run with the state puts it into its place."
+    return "nothing was written." if not job.out.is_stream else "the output is not complete."

@@ -1,0 +1,91 @@
+"""Bytes of a text file in blocks of whole lines, so that none has to fit into memory at once."""
+
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from baserate.files.errors import FileProblemError
+
+BLOCK = 1 << 23
+_LONGEST = 1 << 26
+BOM = b"\xef\xbb\xbf"
+"""The bytes that some programs begin a file of UTF-8 with."""
+
+
+class Block(NamedTuple):
+    """Whole lines, and where in the file they start."""
+
+    data: bytes
+    start: int
+
+
+def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = BLOCK) -> Iterator[Block]:
+    """Blocks of whole lines from where the file stands to its end.
+
+    Parameters
+    ----------
+    file : binary file
+        The file to read.
+    start : int
+        The place where it stands.
+    name : str
+        Its name in messages.
+    quoted : bool
+        True if a line may go on within quotes, as in CSV.
+    size : int
+        The number of bytes to read at a time.
+    """
+    rest = b""
+    read = getattr(file, "read1", file.read)  # of a pipe, take what is there
+    while more := read(size):
+        data = rest + more if rest else more
+        cut = _end_of_lines(data, quoted)
+        if cut == 0 and len(data) > _LONGEST:
+            raise FileProblemError(
+                name,
+                f"no line ends within {_LONGEST >> 20} MB after byte {start:,}; look for a quote that is missing, or "
+                "for another kind of file",
+            )
+        if cut:
+            yield Block(data[:cut], start)
+            start += cut
+        rest = data[cut:]
+    rest = rest.rstrip(b"\r\n")
+    if rest:
+        yield Block(rest + b"\n", start)
+
+
+def _end_of_lines(data: bytes, quoted: bool) -> int:
+    """The end of the last whole line, or 0."""
+    cut = data.rfind(b"\n") + 1
+    if not quoted or b'"' not in data:
+        return _without_blank_end(data, cut)
+    quotes = data.count(b'"', 0, cut)
+    while cut and quotes % 2:
+        before = data.rfind(b"\n", 0, cut - 1) + 1
+        quotes -= data.count(b'"', before, cut)
+        cut = before
+    return _without_blank_end(data, cut)
+
+
+def _without_blank_end(data: bytes, cut: int) -> int:
+    """The end of the last line that is not blank: those at the end of a file mean nothing, and this may be it."""
+    end = cut
+    while end and data[end - 1] in b"\r\n":
+        end -= 1
+    return data.find(b"\n", end, cut) + 1 if end else 0
+
+
+def check_text(head: bytes, name: str) -> None:
+    """Check from its first bytes that a file is text as it is read here."""
+    # What tells a format by its first bytes comes first: such files hold any byte, and zeros, too.
+    if head.startswith(b"PAR1"):
+        raise FileProblemError(name, "is a Parquet file; say so with its suffix or the format option")
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"(\xb5/\xfd")):
+        raise FileProblemError(name, "is compressed; unpack it first, and pipe it in if need be")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:4096]:
+        raise FileProblemError(
+            name,
+            "is not UTF-8 text: it looks like UTF-16, or like another kind of file; convert it, such as with "
+            "iconv -f UTF-16 -t UTF-8",
+            row=0,
+        )

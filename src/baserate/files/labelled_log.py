@@ -1,0 +1,168 @@
+"""The labelled log of ``baserate backtest``, read as a whole."""
+
+import contextlib
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
+from baserate.files.errors import FileProblemError, listed
+from baserate.files.formats import Chunk, check_readable, open_reader
+from baserate.files.rounds import RoundLength, cut, seconds
+from baserate.files.source import Source
+from baserate.frames import polars
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.validation import check_real
+
+
+class LogJob(NamedTuple):
+    """A log to read, and its options.
+
+    Parameters
+    ----------
+    log : Source
+        The file.
+    label : str
+        Its column of labels.
+    holdout : Source, optional
+        Labelled rows of their own; else the first part of the log is the holdout.
+    holdout_label : str
+        Their column of labels.
+    share : float
+        The part of the log that is the holdout, where it has none of its own.
+    rounds : RoundLength
+        The length of a round.
+    time : str, optional
+        The column of time stamps.
+    prefix, names
+        The prefix of the columns of probabilities, or their names.
+    """
+
+    log: Source
+    label: str
+    holdout: Source | None = None
+    holdout_label: str = "label"
+    share: float = 0.2
+    rounds: RoundLength = RoundLength()
+    time: str | None = None
+    prefix: str = "p_"
+    names: tuple[str, ...] = ()
+
+
+class LabelledLog(NamedTuple):
+    """A log that was read, in the order of time.
+
+    Parameters
+    ----------
+    classes : Classes
+        The classes.
+    proba, y
+        The rows after the holdout; labels are -1 where there is none.
+    holdout : (proba, y)
+        The holdout, every row with a label.
+    starts : (T + 1,) array of int, optional
+        The row that each round starts with, and their number; None: nobody has chosen.
+    idle : (T,) array of int, optional
+        The number of empty windows just before each round, where it is cut by time.
+    sorted : bool
+        True if rows had to be put in order.
+    """
+
+    classes: Classes
+    proba: FloatArray
+    y: IntArray
+    holdout: tuple[FloatArray, IntArray]
+    starts: IntArray | None
+    idle: IntArray | None
+    sorted: bool
+
+
+def read_log(job: LogJob) -> LabelledLog:
+    """Read and check a log, and its holdout."""
+    check_real(job.share, "--holdout-share", 0.0, 1.0, closed=False)
+    if job.rounds.seconds and job.time is None:
+        raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    check_readable(job.holdout, job.log)
+    classes: Classes | None = None
+    held: tuple[FloatArray, IntArray] | None = None
+    if job.holdout is not None:
+        with contextlib.closing(open_reader(job.holdout)) as reader:
+            classes = find_classes(reader, job.holdout.shown, job.prefix, job.names)
+            classes, held_proba, held_y = read_holdout(job.holdout, reader, classes, job.holdout_label)
+            held = held_proba, held_y
+    classes, proba, y, times = _read(job, classes)
+    order = None
+    if times is not None and (np.diff(times) < 0).any():
+        order = np.argsort(times, kind="stable")
+        proba, y, times = proba[order], y[order], times[order]
+    _check_labels(job, classes, y)
+    if held is None:
+        first = int(job.share * len(y))
+        known = y[:first] != UNLABELLED
+        held = proba[:first][known], y[:first][known]
+        _check_holdout(job, classes, held[1], first)
+        proba, y, times = proba[first:], y[first:], None if times is None else times[first:]
+        _check_labels(job, classes, y)
+    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None)
+
+
+def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
+    """The whole file."""
+    file = job.log.shown
+    with contextlib.closing(open_reader(job.log)) as reader:
+        own = classes is None
+        classes = find_classes(reader, file, job.prefix, job.names) if classes is None else classes
+        check_stream(reader, file, classes, job.prefix, [job.label, job.time])
+        parts, labels, stamps = [], [], []
+        for chunk in reader.chunks(set(classes.columns)):
+            parts.append(classes.proba(chunk.frame, file, chunk.row))
+            labels.append(chunk.frame.get_column(job.label))
+            if job.time is not None:
+                column = chunk.frame.get_column(job.time)
+                stamps.append(seconds(column, file, chunk.row, exact=job.rounds.seconds > 0))
+    values = joined(labels)
+    classes = named_or_numbered(classes, values) if own else classes
+    y = classes.labels(values, file, 0, missing=True)
+    return classes, np.concatenate(parts), y, np.concatenate(stamps) if stamps else None
+
+
+def _check_labels(job: LogJob, classes: Classes, y: IntArray) -> None:
+    """Check that there is something to score."""
+    found = np.unique(y[y != UNLABELLED])
+    where = "" if job.holdout is not None else " after the holdout" if len(y) else ""
+    if len(found) == 0:
+        raise FileProblemError(
+            job.log.shown, f"there is no label{where}; name the column of the true labels", column=job.label
+        )
+    if len(found) == 1:
+        raise FileProblemError(
+            job.log.shown,
+            f"every label{where} is {classes.names[found[0]]!r}, so that there is nothing to compare; check that this "
+            "is the column of the true labels, or give a longer log",
+            column=job.label,
+        )
+
+
+def _check_holdout(job: LogJob, classes: Classes, y: IntArray, first: int) -> None:
+    absent = np.flatnonzero(np.bincount(y, minlength=len(classes.names)) == 0)
+    if len(absent):
+        missing = listed([classes.names[c] for c in absent])
+        raise FileProblemError(
+            job.log.shown,
+            f"among the first {first:,} rows, which are the holdout (--holdout-share {job.share:g}), no label is "
+            f"{missing}; the holdout needs every class. Make the share larger, or give a file of labelled rows with "
+            "--holdout",
+            column=job.label,
+        )
+
+
+def _starts(job: LogJob, n: int, times: FloatArray | None) -> tuple[IntArray | None, IntArray | None]:
+    """The rows that rounds start with, cut as `baserate adapt` does, and the empty windows before each."""
+    if job.rounds == RoundLength():
+        return None, None
+    name = job.time or "row"
+    frame = polars().DataFrame({name: np.zeros(n) if times is None else times})
+    pieces = cut(iter([Chunk(frame, 0, 0, 0)]), job.rounds, n, file=job.log.shown, time=name, row=0)
+    piece = next(pieces)
+    windows = piece.windows
+    return piece.starts, None if windows is None else np.maximum(np.diff(windows, prepend=windows[0]) - 1, 0)
