@@ -1,6 +1,6 @@
 """Base class of calibrators that apply ``softmax(scales * log p + biases)``."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,11 +8,25 @@ from numpy.typing import ArrayLike
 from baserate.calibrators._fitting import Fit, fit_map
 from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
-from baserate.validation import check_fitted, check_holdout, check_proba, check_real, check_vector
+from baserate.state import Component
+from baserate.state.declarations import Number, Saves, floats
+from baserate.validation import check_fitted, check_holdout, check_proba
 
 _LEAST_FLOOR = 1e-12
 _FLOOR_WITHOUT_ZEROS = 1e-6
+
+
+SAVED = Saves(
+    state={
+        "scales_": floats("k", low=1e-300, high=1e9),
+        "biases_": floats("k", low=-1e9, high=1e9),
+        "floor_": Number(0.0, 0.15),
+    },
+    may_be_empty=True,
+)
+"""The declaration of a fitted map."""
+WIDTH = Number(0.0, 10.0)
+"""The declaration of the width of a prior."""
 
 
 class SoftmaxMap(Component):
@@ -28,6 +42,8 @@ class SoftmaxMap(Component):
 
     _tied: bool
     _biased: bool
+
+    saves = SAVED
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
         """Learn the map from the holdout.
@@ -61,15 +77,6 @@ class SoftmaxMap(Component):
         if self.floor_ == 0.0:
             return normalise_rows(checked)
         return apply_map(checked, self.scales_, self.biases_, self.floor_)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        if "scales_" in state:
-            like = np.empty(np.size(state["scales_"]))
-            for name in ("scales_", "biases_"):
-                check_array(state[name], name, like)
-                check_vector(state[name], len(like), name)
-            check_real(state["floor_"], "floor_", 0.0, 1.0)
-        return super().set_state(state)
 
 
 def floor_of(proba: FloatArray) -> float:

@@ -12,6 +12,7 @@ from baserate.calibrators.temperature import TemperatureScaling
 from baserate.calibrators.vector import VectorScaling
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
+from baserate.state.declarations import Fields, Maybe, Number, Part, Saved, Saves, Text, Whole
 from baserate.validation import check_fitted, check_holdout, check_proba
 
 # Maps from the simplest on, and the number of samples per class from which each is a candidate.
@@ -24,6 +25,12 @@ _NATS_PER_STEP = 4.0
 _FOLDS = 5
 _FEWEST = 10
 _NUMBERS = 2_000_000
+
+
+def _fits_together(saved: Saved) -> str:
+    chosen, calibrator = saved.state["chosen_"], saved.state["calibrator_"]
+    expected = None if chosen == "identity" else _MAPS[chosen][0]
+    return "" if expected is (calibrator and calibrator.cls) else "has another map than it chose"
 
 
 class AutoCalibrator(Component, saved_as="auto_calibrator"):
@@ -64,6 +71,18 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
     >>> auto.chosen_, round(auto.calibrator_.temperature_, 1)
     ('temperature', 2.8)
     """
+
+    saves = Saves(
+        state={
+            "n_classes_": Whole(2, size="k"),
+            "chosen_": Text(("identity", *_MAPS)),
+            "reason_": Text(),
+            "scores_": Fields(dict.fromkeys(("identity", *_MAPS), Number(high=0.1, finite=False)), tuple(_MAPS)),
+            "calibrator_": Maybe(Part(SoftmaxMap, {"k": "k"}, fitted=True)),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
         """Choose a map, and fit it.

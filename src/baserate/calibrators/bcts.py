@@ -1,7 +1,7 @@
 """BCTS, bias-corrected temperature scaling (Alexandari et al. 2020)."""
 
 from baserate.calibrators._fitting import Fit
-from baserate.calibrators._softmax_map import SoftmaxMap
+from baserate.calibrators._softmax_map import SAVED, WIDTH, SoftmaxMap
 
 
 class BCTS(SoftmaxMap, saved_as="bcts"):
@@ -46,6 +46,8 @@ class BCTS(SoftmaxMap, saved_as="bcts"):
 
     _tied = True
     _biased = True
+
+    saves = SAVED.extended(state={"bias_sd_": WIDTH})
 
     @property
     def temperature_(self) -> float:

@@ -1,6 +1,6 @@
 """Temperature scaling: one parameter for the confidence (Guo et al. 2017)."""
 
-from baserate.calibrators._softmax_map import SoftmaxMap
+from baserate.calibrators._softmax_map import SAVED, SoftmaxMap
 
 
 class TemperatureScaling(SoftmaxMap, saved_as="temperature_scaling"):
@@ -38,6 +38,8 @@ class TemperatureScaling(SoftmaxMap, saved_as="temperature_scaling"):
 
     _tied = True
     _biased = False
+
+    saves = SAVED
 
     @property
     def temperature_(self) -> float:

@@ -1,7 +1,7 @@
 """Vector scaling: a scale and a bias per class (Guo et al. 2017)."""
 
 from baserate.calibrators._fitting import Fit
-from baserate.calibrators._softmax_map import SoftmaxMap
+from baserate.calibrators._softmax_map import SAVED, WIDTH, SoftmaxMap
 
 
 class VectorScaling(SoftmaxMap, saved_as="vector_scaling"):
@@ -45,6 +45,8 @@ class VectorScaling(SoftmaxMap, saved_as="vector_scaling"):
 
     _tied = False
     _biased = True
+
+    saves = SAVED.extended(state={"scale_sd_": WIDTH, "bias_sd_": WIDTH})
 
     def _keep(self, fit: Fit) -> None:
         self.scale_sd_, self.bias_sd_ = fit.scale_sd, fit.bias_sd

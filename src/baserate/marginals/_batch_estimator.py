@@ -1,22 +1,26 @@
 """Base class of the marginal estimators, and sums over classes."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import Either, Flag, Whole
 from baserate.validation import check_fitted, check_proba
+
+ON_OR_OFF = Either((Flag(), Whole(0, 1)))
+"""The declaration of a parameter that is true or false, also as a number."""
 
 
 class BatchEstimator(Component):
     """Base of estimators that process many batches in one call; a subclass implements `_estimates`.
 
-    `_arrays` maps the names of the arrays that `fit` sets to their number of axes; every axis has one entry per class.
+    `_by_class` is the name of an array that `fit` sets, with one entry or row per class.
     """
 
-    _arrays: ClassVar[dict[str, int]]
+    _by_class: ClassVar[str]
 
     def estimate(self, proba: ArrayLike) -> FloatArray:
         """Estimate the class mix of one unlabelled batch."""
@@ -35,18 +39,9 @@ class BatchEstimator(Component):
             raise ValueError(f"proba has {proba.shape[1]} columns; expected {k}, one per class.")
         return self._estimates(proba, starts)
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if next(iter(self._arrays)) in state:
-            k = self._n_classes()
-            for name, ndim in self._arrays.items():
-                check_array(getattr(self, name), name, np.empty((k,) * ndim))
-        return self
-
     def _n_classes(self) -> int:
-        first = next(iter(self._arrays))
-        check_fitted(self, first)
-        return len(getattr(self, first))
+        check_fitted(self, self._by_class)
+        return len(getattr(self, self._by_class))
 
     def _estimates(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         raise NotImplementedError

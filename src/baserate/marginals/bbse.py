@@ -1,13 +1,14 @@
 """BBSE, black-box shift estimation: the class mix of a batch from the confusion matrix (Lipton et al. 2018)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
-from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
+from baserate.marginals._batch_estimator import ON_OR_OFF, BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import Number, Saves, floats
 from baserate.validation import check_holdout, warn_user
 
 _SINGULAR = 1e-8
@@ -41,7 +42,7 @@ def _estimates(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard:
                 out[b, c] = max(out[b, c], 0.0)
                 total += out[b, c]
             for c in range(k):
-                out[b, c] /= total
+                out[b, c] = out[b, c] / total if total > 0.0 else mean[c] / n
     return out
 
 
@@ -85,7 +86,17 @@ class BBSE(BatchEstimator, saved_as="bbse"):
     """
 
     needs_labels = True
-    _arrays: ClassVar = {"confusion_": 2, "_inverse_t": 2}
+    _by_class = "confusion_"
+
+    saves = Saves(
+        params={"soft": ON_OR_OFF, "clip": ON_OR_OFF, "joint": ON_OR_OFF},
+        state={
+            "confusion_": floats("k", "k", low=0.0, high=1.01),
+            "sigma_min_": Number(_SINGULAR, 1e6),
+            "_inverse_t": floats("k", "k", low=-2.0 / _SINGULAR, high=2.0 / _SINGULAR),
+        },
+        may_be_empty=True,
+    )
 
     def __init__(self, *, soft: bool = True, clip: bool = True, joint: bool = False) -> None:
         self.soft = soft

@@ -1,15 +1,16 @@
 """MLLS, maximum likelihood label shift: the class mix under which a batch is most likely (Saerens et al. 2002)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
-from baserate.marginals._batch_estimator import BatchEstimator
+from baserate.marginals._batch_estimator import ON_OR_OFF, BatchEstimator
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
+from baserate.state.declarations import Maybe, Number, Plain, Saves, Text, Whole, priors
 from baserate.validation import (
     check_all_classes_present,
     check_integer,
@@ -239,7 +240,20 @@ class MLLS(BatchEstimator, saved_as="mlls"):
     """
 
     needs_labels = False
-    _arrays: ClassVar = {"base_": 1}
+    _by_class = "base_"
+
+    saves = Saves(
+        params={
+            "base": Text(("outputs", "prior")),
+            "source_prior": Maybe(Plain()),
+            "tol": Number(0.0, 1.0),
+            "max_iter": Whole(1),
+            "accelerate": ON_OR_OFF,
+        },
+        state={"base_": priors("k", low=5e-324, within=1e-9), "_bound": priors("bound")},
+        optional=("_bound",),
+        may_be_empty=True,
+    )
 
     def __init__(
         self,

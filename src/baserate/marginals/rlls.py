@@ -1,6 +1,6 @@
 """RLLS, regularised learning under label shift: BBSE with a penalty on the shift (Azizzadenesheli et al. 2019)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +9,7 @@ from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import SHARE, Maybe, Number, Saved, Saves, Text, floats, priors
 from baserate.validation import check_holdout, check_option, check_real
 
 _LEAST = 1e-13  # least penalty on squares, relative to the trace of C'C; stands for no penalty
@@ -169,6 +170,15 @@ def _norm(v: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
+def _fits_together(saved: Saved) -> str:
+    joint, rho = saved.state["joint_"], saved.state["rho_"]
+    if not abs(joint.sum() - 1.0) <= 1e-2 or not rho >= 0.0:
+        return "has no joint confusion matrix, or a penalty that is no number"
+    if not np.allclose(saved.state["_gram"], joint.T @ joint, rtol=1e-6, atol=1e-12):
+        return "has another matrix than its confusion gives"
+    return ""
+
+
 class RLLS(BatchEstimator, saved_as="rlls"):
     """Estimates the class mix by regressing the mean output on the holdout's confusion matrix, with a penalty.
 
@@ -222,7 +232,25 @@ class RLLS(BatchEstimator, saved_as="rlls"):
     """
 
     needs_labels = True
-    _arrays: ClassVar = {"joint_": 2, "_gram": 2, "source_prior_": 1, "_offset": 1}
+    _by_class = "joint_"
+
+    saves = Saves(
+        params={
+            "alpha": Number(0.0, finite=False),
+            "delta": SHARE,
+            "rho": Maybe(Number(0.0, finite=False)),
+            "offset": Text(("outputs", "prior")),
+        },
+        state={
+            "joint_": floats("k", "k", low=0.0, high=1.01),
+            "source_prior_": priors("k", low=5e-324, within=1e-9),
+            "rho_": Number(0.0, finite=False),
+            "_gram": floats("k", "k", low=0.0, high=1.1),
+            "_offset": priors("k"),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def __init__(
         self, *, alpha: float = 0.01, delta: float = 0.05, rho: float | None = None, offset: str = "outputs"

@@ -5,7 +5,22 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import Maybe, Plain, Saved, Saves, Whole
 from baserate.validation import check_integer, check_prior, check_rng
+
+_MIXES = ("q", "start", "first", "second")
+MIX = Maybe(Plain())
+"""The declaration of a parameter that is a class mix; see `fits_classes`."""
+
+
+def fits_classes(saved: Saved) -> str:
+    """Check that class mixes among the parameters are some, and of the same classes; for `Saves`."""
+    given = [saved.params[name] for name in _MIXES if saved.params.get(name) is not None]
+    try:
+        found = {len(check_prior(mix)) for mix in given}
+    except (TypeError, ValueError) as error:
+        return f"has a class mix that is none: {error}"
+    return "" if len(found) <= 1 else "has class mixes of different lengths"
 
 
 class BaseShift(Component):
@@ -52,8 +67,14 @@ class MixtureShift(BaseShift):
         raise NotImplementedError
 
 
+SAVED_PERIODIC = Saves(params={"length": Maybe(Whole(1)), "first": MIX, "second": MIX}, check=fits_classes)
+"""The declaration of a periodic shift."""
+
+
 class PeriodicShift(MixtureShift):
     """Base of mixture shifts whose coefficient is periodic."""
+
+    saves = SAVED_PERIODIC
 
     def __init__(
         self, *, length: int | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None

@@ -4,6 +4,7 @@ import numpy as np
 
 from baserate.protocols import FloatArray
 from baserate.shifts._shift import BaseShift
+from baserate.state.declarations import Number, Saves
 from baserate.validation import check_real
 
 
@@ -31,6 +32,8 @@ class Adversary(BaseShift, saved_as="adversary"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, proof of the
     lower bound of the unsupervised setting. (It asks for V <= 64 T; its own delta < 1/4 needs V < T / 8.)
     """
+
+    saves = Saves(params={"variation": Number(0.0)})
 
     def __init__(self, *, variation: float = 1.0) -> None:
         self.variation = variation

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import MixtureShift
+from baserate.shifts._shift import MIX, MixtureShift, fits_classes
+from baserate.state.declarations import Maybe, Number, Saves
 from baserate.validation import check_real
 
 
@@ -26,6 +27,11 @@ class Bernoulli(MixtureShift, saved_as="bernoulli"):
            [1. , 0. ],
            [0.5, 0.5]])
     """
+
+    saves = Saves(
+        params={"flip": Maybe(Number(0.0, 1.0)), "first": MIX, "second": MIX},
+        check=fits_classes,
+    )
 
     def __init__(
         self, *, flip: float | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None

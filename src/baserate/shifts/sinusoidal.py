@@ -3,7 +3,7 @@
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import PeriodicShift
+from baserate.shifts._shift import SAVED_PERIODIC, PeriodicShift
 
 
 class Sinusoidal(PeriodicShift, saved_as="sinusoidal"):
@@ -23,6 +23,8 @@ class Sinusoidal(PeriodicShift, saved_as="sinusoidal"):
            [1. , 0. ],
            [0.5, 0.5]])
     """
+
+    saves = SAVED_PERIODIC
 
     def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
         length = self._period(n_rounds)

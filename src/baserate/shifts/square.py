@@ -3,7 +3,7 @@
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import PeriodicShift
+from baserate.shifts._shift import SAVED_PERIODIC, PeriodicShift
 
 
 class Square(PeriodicShift, saved_as="square"):
@@ -23,6 +23,8 @@ class Square(PeriodicShift, saved_as="square"):
            [1. , 0. ],
            [0.5, 0.5]])
     """
+
+    saves = SAVED_PERIODIC
 
     def _alpha(self, n_rounds: int, rng: np.random.Generator) -> FloatArray:
         return (np.arange(n_rounds) // self._period(n_rounds) % 2).astype(np.float64)

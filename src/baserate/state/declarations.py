@@ -2,8 +2,8 @@
 
 A class declares its parameters and its state by name (`Saves`), each by a spec: arrays with their type, shape and
 range, numbers, texts, further saved parts. Sizes in shapes are named (``"k"``): a name stands for the same number
-throughout a class, and a part says which of its sizes must be its owner's. A file holds what is declared, and nothing
-else.
+throughout a class, and a part says which of its sizes must be its owner's. The name ``"k"`` is the number of classes, 2
+or more. A file holds what is declared, and nothing else.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,6 +66,8 @@ class Array:
         Whether NaN and infinities are refused.
     simplex : bool
         Whether each row sums to one, or nearly.
+    within : float
+        How nearly.
     """
 
     dtype: str
@@ -74,6 +76,7 @@ class Array:
     high: float | str | None = None
     finite: bool = True
     simplex: bool = False
+    within: float = 1e-2
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse an array of another type or shape, or with numbers out of range."""
@@ -93,7 +96,7 @@ class Array:
                 raise UnreadableError(f"holds {where} with a number that is none of {sizes.known[self.high]}")
         elif self.high is not None and not value.max() <= self.high:
             raise UnreadableError(f"holds {where} with a number above {self.high}")
-        if self.simplex and not (np.abs(value.sum(axis=-1) - 1.0) <= 1e-2).all():
+        if self.simplex and not (np.abs(value.sum(axis=-1) - 1.0) <= self.within).all():
             raise UnreadableError(f"holds {where} that does not sum to one")
 
 
@@ -117,9 +120,14 @@ def vectors(*shape: Size, updates: float = 1.0) -> Array:
     return Array("f8", shape, -1e9 * updates, 1e9 * updates)
 
 
-def priors(*shape: Size, low: float = 0.0) -> Array:
-    """Class mixes along the last axis, or rows of probabilities."""
-    return Array("f8", shape, low, 1.0 + 1e-9, simplex=True)
+def priors(*shape: Size, low: float = 0.0, within: float = 1e-2) -> Array:
+    """Class mixes along the last axis."""
+    return Array("f8", shape, low, 1.0 + 1e-9, simplex=True, within=within)
+
+
+def probabilities(*shape: Size) -> Array:
+    """Rows of probabilities as they come from a model, not quite normalised: see `check_proba`."""
+    return Array("f8", shape, 0.0, 1.0 + 2e-3, simplex=True, within=2e-3)
 
 
 def labels(size: Size, n_classes: str) -> Array:
@@ -157,6 +165,10 @@ class Number:
             raise UnreadableError(f"holds {where} that is no finite number")
         if not (self.low <= float(value) <= self.high or (not self.finite and np.isnan(float(value)))):
             raise UnreadableError(f"holds {where} that is no number from {self.low} to {self.high}")
+
+
+SHARE = Number(5e-324, 1.0 - 2.0**-53)
+"""A number strictly between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -320,16 +332,21 @@ class Part:
     sizes : mapping
         Which of its sizes is which of its owner's, such as ``{"k": "k"}``. A class of other people that declares
         nothing has no sizes to compare.
+    fitted : bool
+        Whether one that declares what it saves must have a state: one that was never fitted is refused.
     """
 
     kind: Any
     sizes: Mapping[str, Size] = field(default_factory=dict)
+    fitted: bool = False
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse anything else, and a part whose own declaration refuses it."""
         if not isinstance(value, SavedPart) or not issubclass(value.cls, self.kind):
             found = value.cls.__name__ if isinstance(value, SavedPart) else type(value).__name__
             raise UnreadableError(f"holds {where} that is a {found}, not a {self.kind.__name__}")
+        if self.fitted and not value.state and vars(value.cls).get("saves") is not None:
+            raise UnreadableError(f"holds {where} that was never fitted")
         found = check_part(value, where).known
         for inner, outer in self.sizes.items():
             if inner in found:
@@ -396,6 +413,8 @@ def check_part(part: SavedPart, where: str) -> Sizes:
     Fields(saves.params).check(part.params, where, sizes)
     if part.state or not saves.may_be_empty:
         Fields(saves.state, saves.optional).check(part.state, where, sizes)
+        if sizes.known.get("k", 2) < 2:
+            raise UnreadableError(f"holds {where} of {sizes.known['k']} classes, not of 2 or more")
         if saves.check is not None and (problem := saves.check(Saved(part.params, part.state, sizes.known))):
             raise UnreadableError(f"does not fit together: {where} {problem}")
     return sizes
