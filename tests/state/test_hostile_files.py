@@ -166,7 +166,7 @@ def test_an_array_whose_header_says_another_size(shape):
 def test_a_source_prior_too_small_to_divide_by(prior):
     with pytest.raises(ValueError, match=r"source_prior gives class \d a share of .* with 1e-12 at least"):
         RegressAndReweight(source_prior=prior, calibrator=None).fit(*outputs(2, 40))
-    smallest = RegressAndReweight(source_prior=[1e-12, 1.0], calibrator=None).fit(*outputs(2, 40))
+    smallest = RegressAndReweight(source_prior=[2e-12, 1.0], calibrator=None).fit(*outputs(2, 40))
     for i in range(20):
         smallest.step(outputs(2, 30, seed=i)[0])
     assert np.isfinite(smallest.prior_).all()
