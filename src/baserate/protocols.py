@@ -283,6 +283,13 @@ class Learner(Protocol):
 
 
 @runtime_checkable
+class Classifier(Protocol):
+    """A model with class probabilities, of this library or of another."""
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
 class Shift(Protocol):
     """A path of class mixes, for simulating a stream."""
 

@@ -33,14 +33,41 @@ from baserate.integrations._holdout import (
     known_classes,
 )
 from baserate.integrations._running_adapter import RunningAdapter
-from baserate.protocols import Calibrator, FloatArray, Key, MarginalEstimator, Tracker
+from baserate.protocols import Calibrator, Classifier, FloatArray, Key, MarginalEstimator, Tracker
 from baserate.state import Component
+from baserate.state.declarations import (
+    LONGEST,
+    Either,
+    Flag,
+    Foreign,
+    Maybe,
+    Number,
+    Part,
+    Plain,
+    Saved,
+    SavedPart,
+    Saves,
+    Text,
+    Whole,
+)
 from baserate.validation import check_fitted
 
 _PASSED_ON = (
     "tracker", "marginals", "calibrator", "transductive", "floor", "bounds", "source_prior", "max_waiting", "gate",
     "alpha",
 )  # fmt: skip
+
+
+def _problem(saved: Saved) -> str:
+    model = saved.params["estimator"]
+    if "adapter_" not in saved.state or not isinstance(model, SavedPart):
+        return ""
+    if not model.state:
+        return "is fitted, and its estimator is not"
+    classes = model.state.get("classes_")
+    if classes is not None and len(classes) != saved.sizes.get("k", len(classes)):
+        return "has an estimator of other classes"
+    return ""
 
 
 class LabelShiftClassifier(
@@ -117,6 +144,27 @@ class LabelShiftClassifier(
     >>> print(f"{model.score(X, y):.0%} right before, {clf.score(X, y):.0%} now")
     59% right before, 91% now
     """
+
+    saves = Saves(
+        params={
+            "estimator": Either((Foreign(), Part(Classifier))),
+            "tracker": Maybe(Part(Tracker, {"k": "k"})),
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "calibrator": Maybe(Either((Text(("auto",)), Part(Calibrator)))),
+            "transductive": Flag(),
+            "floor": Maybe(Number(0.0, 1.0)),
+            "bounds": Maybe(Plain()),
+            "source_prior": Maybe(Plain()),
+            "max_waiting": Whole(),
+            "gate": Flag(),
+            "alpha": Maybe(Number(0.0, 1.0)),
+            "cv": Maybe(Whole()),
+            "n_jobs": Maybe(Whole(-LONGEST)),
+        },
+        state={"frozen": Flag(), "adapter_": Part(RegressAndReweight, {"k": "k"})},
+        optional=("adapter_",),
+        check=_problem,
+    )
 
     def __init__(
         self,

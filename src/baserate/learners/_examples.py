@@ -8,10 +8,29 @@ from scipy.special import softmax
 
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
+from baserate.state.declarations import LONGEST, Saved, Saves, floats, ints
+
+
+def _problem(saved: Saved) -> str:
+    state = saved.state
+    if not len(state["classes_"]) or (np.diff(state["classes_"]) <= 0).any():
+        return "has classes that do not rise"
+    most = 1e151 * state["_mass"][:, np.newaxis]  # of samples within the limits of a pool
+    return "" if (np.abs(state["_sums"]) <= most).all() else "has sums that no samples have"
 
 
 class ClassMeans(Component, saved_as="class_means"):
     """Gaussian classes of unit variance around their weighted means, by `fit` or by `partial_fit`."""
+
+    saves = Saves(
+        state={
+            "classes_": ints("c", low=-LONGEST),
+            "_mass": floats("c", low=0.0, high=1e140),
+            "_sums": floats("c", "d"),
+        },
+        may_be_empty=True,
+        check=_problem,
+    )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on these samples only."""

@@ -8,12 +8,62 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.learners._epochs import best_constant_accuracy, check_epochs, train_in_epochs, validation_accuracy
 from baserate.learners._estimators import fresh
-from baserate.learners._pool import Pool, check_max_pool
-from baserate.protocols import FloatArray, IntArray
-from baserate.state import Beginning, check_array
+from baserate.learners._pool import SAVED_POOL, Pool, check_max_pool, pool_problem
+from baserate.protocols import Classifier, FloatArray, IntArray
+from baserate.state import Beginning
+from baserate.state.declarations import Either, Foreign, Generator, Maybe, Part, Saved, SavedPart, Saves, Whole
 from baserate.validation import check_integer, check_labels, check_rng
 
 _SPLIT, _TRAINING = 0, 1  # purposes of random numbers
+
+_MOST_STEPS = 10**6
+"""The most mini-batches that a saved learner may ask for before it looks at the accuracy for the first time."""
+
+SAVED = Saves(
+    params={
+        "n_classes": Whole(2, size="k"),
+        "estimator": Either((Foreign(), Part(Classifier))),
+        "max_epochs": Whole(1, 2**63),
+        "patience": Whole(1, 2**63),
+        "batch_size": Whole(1, 2**63),
+        "max_pool": Maybe(Whole(1)),
+        "rng": Maybe(Either((Generator(), Whole(0, 2**256)))),
+    },
+    state={
+        "_pool": SAVED_POOL,
+        "_seed": Whole(0, 2**63 - 1),
+        "rounds_": Whole(),
+        "gradient_steps_": Whole(),
+    },
+)
+"""The declaration of what every learner saves; `learner_problem` says what must fit together."""
+
+SAVED_MODEL = Maybe(Either((Foreign(), Part(Classifier, {"d": "d"}))))
+"""The declaration of a trained model in the state; `model_problem` says what must fit together."""
+
+
+def learner_problem(saved: Saved) -> str:
+    """Say what does not fit together in a saved learner; an empty text if everything does."""
+    params = saved.params
+    steps = params.get("epoch_steps") or 10 + saved.sizes["n"] // params["batch_size"]
+    if params.get("by") != "weights" and min(params["max_epochs"], params["patience"]) * steps > _MOST_STEPS:
+        return "asks for a training without end"
+    return pool_problem(saved.state["_pool"], params["max_pool"])
+
+
+def model_problem(saved: Saved, least_classes: int) -> str:
+    """Say what is wrong with a saved model, which there is once so many classes have been seen."""
+    model, estimator = saved.state["model_"], saved.params["estimator"]
+    trained = int((saved.state["_pool"]["seen"].sum(axis=0) > 0).sum()) >= least_classes
+    if trained != (model is not None):
+        return "has no model where there must be one, or one where there is none"
+    if model is not None and getattr(model, "cls", None) is not getattr(estimator, "cls", None):
+        return "has a model of another kind than its estimator"
+    if isinstance(model, SavedPart):
+        classes = np.asarray(model.state.get("classes_", []))
+        if not model.state or not np.isin(classes, np.arange(saved.sizes["k"])).all():
+            return "has a model that was trained for other classes, or not at all"
+    return ""
 
 
 class BaseLearner(Beginning):
@@ -146,11 +196,6 @@ class BaseLearner(Beginning):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         pool = Pool(**{name: np.array(array) for name, array in state["_pool"].items()})
-        n = len(pool.y)
-        check_array(pool.X, "X", np.empty((n, pool.X.shape[1] if pool.X.ndim > 1 else 0), pool.X.dtype))
-        for name, dtype in (("y", np.int64), ("held", np.bool_), ("propensity", np.float64), ("key", np.float64)):
-            check_array(getattr(pool, name), name, np.empty(n, dtype))
-        check_array(pool.seen, "seen", self._pool.seen)
         super().set_state({**state, "_pool": {}})
         self._pool = pool
         return self

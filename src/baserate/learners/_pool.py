@@ -6,10 +6,42 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import LONGEST, Array, Either, Fields, flags, floats, ints, labels
 from baserate.validation import as_float_array, check_integer
 
 _FOLD = 5
 """One sample in so many is for validation (the paper's 80:20 split of each round)."""
+
+_LARGEST = 1e150
+"""The largest feature, so that squares are finite."""
+
+SAVED_POOL = Fields(
+    {
+        "X": Either((Array("f4", ("n", "d")), floats("n", "d", low=-_LARGEST, high=_LARGEST))),
+        "y": labels("n", "k"),
+        "held": flags("n"),
+        "propensity": floats("n", low=0.0, high=1.0 + 1e-9),
+        "key": floats("n", low=0.0, high=1.0),
+        "seen": ints(2, "k", low=0),
+    }
+)
+"""The declaration of a saved pool."""
+
+
+def pool_problem(pool: dict[str, Any], max_pool: int | None) -> str:
+    """Say what does not fit together in a saved pool; an empty text if everything does."""
+    saved = Pool(**pool)
+    counts, n = saved.counts(), len(saved.y)
+    if saved.seen.sum(dtype=np.float64) > LONGEST:
+        return "has seen more samples than can be counted"
+    if max_pool is None or saved.n_seen <= max_pool:
+        if (counts != saved.seen).any():
+            return "has other samples than it has seen"
+    elif n > max_pool or (counts > saved.seen).any() or ((counts == 0) & (saved.seen > 0)).any():
+        return "has other samples than it would have kept"
+    if n and (saved.held.all() or saved.X.shape[1] == 0):
+        return "has nothing to train on"
+    return ""
 
 
 def check_max_pool(max_pool: object, n_classes: int) -> None:
@@ -133,6 +165,8 @@ class Pool(NamedTuple):
                 f"X row {row} holds {array[row, column]:.6g} in column {column}; give finite numbers, and drop or fill "
                 "in what is missing."
             )
+        if array.dtype == np.float64 and array.size and max(array.max(), -array.min()) > _LARGEST:
+            raise ValueError(f"X holds a number beyond {_LARGEST:g}; scale the features.")
         return array
 
 

@@ -1,18 +1,47 @@
 """Base class of learners that use the class mix: tracked from labels, or given."""
 
 import copy
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.learners._learner import BaseLearner
+from baserate.learners._learner import SAVED, BaseLearner, learner_problem
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Number, Part, Saved, Together, floats
+from baserate.state.declarations import priors as path_of_priors
 from baserate.trackers import FLHFTL
 from baserate.validation import check_has_methods, check_limits, check_path
+
+SAVED_TRACKING = SAVED.extended(
+    params={
+        "tracker": Maybe(Part(Tracker, {"k": "k"})),
+        "floor": Maybe(Number(0.0, 1.0)),
+    },
+    state={
+        "tracker_": Maybe(Part(Tracker, {"k": "k"})),
+        "_path": Maybe(path_of_priors("rounds", "k")),
+        "_limits": Together((floats("k"), floats("k"))),
+    },
+)
+"""The declaration of what every learner saves that follows the class mix; see `tracking_problem`."""
+
+
+def tracking_problem(saved: Saved, floor: float | None) -> str:
+    """Say what does not fit together in a learner with this floor; an empty text if everything does."""
+    told, state = saved.params.get("priors"), saved.state
+    if (told is None) != (state["_path"] is None) or (told is None) == (state["tracker_"] is None):
+        return "is told the class mix and tracks it, or neither"
+    limits = check_limits(None, floor, saved.sizes["k"])
+    if not all(np.array_equal(*pair) for pair in zip(limits, state["_limits"], strict=True)):
+        return "has other limits than its floor"
+    if told is not None:
+        if len(np.asarray(told)) != saved.sizes["rounds"] or state["rounds_"] > saved.sizes["rounds"]:
+            return "is told of other rounds than it knows"
+        if (state["_path"] < limits[0] * (1.0 - 1e-6)).any():
+            return "is told a class mix below its floor"
+    return learner_problem(saved)
 
 
 class TrackingLearner(BaseLearner):
@@ -95,13 +124,3 @@ class TrackingLearner(BaseLearner):
             blank = np.tile(self._uniform(), (len(y), 1))
             self.tracker_ = copy.deepcopy(self.tracker_)
             self.tracker_.update(frequencies, Evidence(blank, self._uniform(), y))  # Alg. 2, line 6
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        like = np.empty(self.n_classes)
-        for limit in state["_limits"]:
-            check_array(limit, "_limits", like)
-        if state["_path"] is not None:
-            check_array(state["_path"], "_path", np.empty((len(state["_path"]), self.n_classes)))
-        elif state["tracker_"] is not None:
-            check_array(state["tracker_"].predict(), "tracker_", like)
-        return super().set_state(state)

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from baserate.learners._estimators import check_estimator, class_probabilities
 from baserate.learners._examples import ClassMeans
-from baserate.learners._learner import BaseLearner
+from baserate.learners._learner import SAVED, SAVED_MODEL, BaseLearner, learner_problem, model_problem
 from baserate.protocols import FloatArray
+from baserate.state.declarations import Maybe, Whole
 
 
 class ContinualTraining(BaseLearner, saved_as="continual_training"):
@@ -73,6 +74,12 @@ class ContinualTraining(BaseLearner, saved_as="continual_training"):
     ----------
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023.
     """
+
+    saves = SAVED.extended(
+        params={"epoch_steps": Maybe(Whole(1))},
+        state={"model_": SAVED_MODEL},
+        check=lambda saved: learner_problem(saved) or model_problem(saved, 1),
+    )
 
     def __init__(
         self,

@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.learners._estimators import check_estimator, class_probabilities
 from baserate.learners._examples import ClassMeans
-from baserate.learners._tracking import TrackingLearner
+from baserate.learners._learner import SAVED_MODEL, model_problem
+from baserate.learners._tracking import SAVED_TRACKING, TrackingLearner, tracking_problem
 from baserate.protocols import FloatArray, Tracker
 from baserate.simplex import log_ratio, reweight
+from baserate.state.declarations import Maybe, Plain, Whole
 from baserate.trackers import FollowTheHistory
 
 
@@ -88,6 +90,12 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, "Connection of
     CT-RS to weighted ERM" in the appendix.
     """
+
+    saves = SAVED_TRACKING.extended(
+        params={"priors": Maybe(Plain()), "epoch_steps": Maybe(Whole(1))},
+        state={"model_": SAVED_MODEL},
+        check=lambda saved: tracking_problem(saved, saved.params["floor"]) or model_problem(saved, 1),
+    )
 
     def __init__(
         self,

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from baserate.learners._estimators import class_probabilities
 from baserate.learners._examples import ClassMeans
+from baserate.learners._learner import SAVED_MODEL, model_problem
 from baserate.learners._tracking import TrackingLearner
-from baserate.learners.train_by_weights import TrainByWeights
+from baserate.learners.train_by_weights import SAVED_BY_WEIGHTS, TrainByWeights, weights_problem
 from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.simplex import log_ratio, project, reweight
-from baserate.state import check_array
+from baserate.state.declarations import LONGEST, Each, Flag, Part, Saved, Whole, floats
 from baserate.trackers import FLHFTL, LowSwitching
 from baserate.validation import check_option
 
@@ -19,6 +20,18 @@ _EVEN = 0.5
 """Share of the uniform mix in the mix to train for; the rest is the expected mix."""
 _GROWTH = 0.1
 """Least relative growth of the number of samples before a re-weighted model is trained again."""
+
+
+def _problem(saved: Saved) -> str:
+    """Say what does not fit together; a class that the model knows has half an even share in its mix, at least."""
+    mix, k = saved.state["_mix"], saved.sizes["k"]
+    known = mix > 0
+    if saved.state["model_"] is None:
+        if known.any():
+            return "has a mix to train for, and no model"
+    elif abs(mix.sum() - 1.0) > 1e-6 or mix[known].min() < _EVEN / k * (1.0 - 1e-6):
+        return "has a model for no class mix"
+    return weights_problem(saved) or model_problem(saved, 2 if saved.params["by"] == "weights" else 1)
 
 
 class LazyTrainByWeights(TrainByWeights, saved_as="lazy_train_by_weights"):
@@ -113,6 +126,19 @@ class LazyTrainByWeights(TrainByWeights, saved_as="lazy_train_by_weights"):
     """
 
     priors = None  # given true class mixes, there would be no switches
+
+    saves = SAVED_BY_WEIGHTS.extended(
+        params={"reweight": Flag()},
+        state={
+            "tracker_": Part(LowSwitching, {"k": "k"}),
+            "model_": SAVED_MODEL,
+            "erm_rounds_": Each(Whole(1)),
+            "should_retrain_": Flag(),
+            "_mix": floats("k", low=0.0, high=1.0 + 1e-9),
+            "_seen_then": floats("k", low=1.0, high=float(LONGEST)),
+        },
+        check=_problem,
+    )
 
     def __init__(
         self,
@@ -236,9 +262,7 @@ class LazyTrainByWeights(TrainByWeights, saved_as="lazy_train_by_weights"):
         return TrackingLearner.get_state(self)
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        for name in ("_mix", "_seen_then"):
-            check_array(state[name], name, self._mix)
-        TrackingLearner.set_state(self, state)
+        TrackingLearner.set_state(self, state)  # likewise
         return self
 
     @classmethod

@@ -15,10 +15,30 @@ from baserate.learners._estimators import (
     weight_argument,
 )
 from baserate.learners._examples import ClassMeans
-from baserate.learners._tracking import TrackingLearner
+from baserate.learners._tracking import SAVED_TRACKING, TrackingLearner, tracking_problem
 from baserate.protocols import FloatArray, Tracker
+from baserate.state.declarations import Maybe, Number, Plain, Saved, Text, Whole
 from baserate.trackers import FollowTheHistory
 from baserate.validation import check_option, check_real
+
+SAVED_BY_WEIGHTS = SAVED_TRACKING.extended(
+    params={"by": Text(("weights", "sampling")), "floor": Maybe(Number(1e-100, 1.0))},
+    state={"erm_calls_": Whole()},
+)
+"""The declaration of what learners save that weigh samples by the class mix; see `weights_problem`."""
+
+
+def weights_problem(saved: Saved) -> str:
+    """Say what does not fit together; weights divide by what was expected of each sample's class."""
+    params, propensity = saved.params, saved.state["_pool"]["propensity"]
+    floor = _least_share(params["floor"], params.get("priors") is not None, params["n_classes"])
+    if len(propensity) and propensity.min() < floor * (1.0 - 1e-6):
+        return "has samples that were expected less than its floor allows"
+    return tracking_problem(saved, floor)
+
+
+def _least_share(floor: float | None, told: bool, n_classes: int) -> float:
+    return floor if floor is not None else (0.001 if told else 0.1) / n_classes
 
 
 class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
@@ -98,6 +118,8 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm 2.
     """
 
+    saves = SAVED_BY_WEIGHTS.extended(params={"priors": Maybe(Plain())}, check=weights_problem)
+
     def __init__(
         self,
         n_classes: int,
@@ -141,7 +163,7 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
 
     def _floor(self) -> float:
         if self.floor is None:
-            return (0.1 if self.priors is None else 0.001) / self.n_classes
+            return _least_share(None, self.priors is not None, self.n_classes)
         floor = check_real(self.floor, "floor", 0.0, 1.0 / self.n_classes)
         if floor == 0.0:
             raise ValueError("floor is 0; give a positive number: weights divide by the expected mix.")

@@ -196,7 +196,12 @@ def _generator(state: Any) -> np.random.Generator:
         if not isinstance(number, int) or not 0 <= number < 2**bits:
             raise UnreadableError(f"holds a random generator whose {name} is {number!r}")
     bit_generator = np.random.PCG64()
-    bit_generator.state = cast(Any, state)
+    bit_generator.state = {
+        "bit_generator": GENERATOR,
+        "state": {"state": int(state["state"]["state"]), "inc": int(state["state"]["inc"])},
+        "has_uint32": int(state["has_uint32"]),
+        "uinteger": int(state["uinteger"]),
+    }
     return np.random.Generator(bit_generator)
 
 

@@ -10,6 +10,7 @@ from baserate.integrations.linear_head import as_numbers
 from baserate.integrations.training_data import check_finite, check_trained
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import Either, Generator, Maybe, Number, Saves, Whole, floats
 from baserate.validation import check_integer, check_real, check_rng
 from baserate_lab.models._training_data import check_training_labels
 
@@ -40,6 +41,20 @@ class LinearSGD(Component, saved_as="lab_linear_sgd"):
     >>> LinearSGD(batch_size=10, rng=0).fit(X, [0, 1] * 50).predict_proba(X[:2]).argmax(axis=1)
     array([0, 1])
     """
+
+    saves = Saves(
+        params={
+            "epochs": Whole(),
+            "step_size": Number(),
+            "momentum": Number(),
+            "l2": Number(),
+            "batch_size": Whole(),
+            "rng": Maybe(Either((Generator(), Whole(0, 2**256)))),
+        },
+        state={"coef_": floats("k", "d", low=-1e150, high=1e150)},
+        may_be_empty=True,
+        check=lambda saved: "" if min(saved.sizes["k"], saved.sizes["d"]) > 0 else "has no weights",
+    )
 
     def __init__(
         self,

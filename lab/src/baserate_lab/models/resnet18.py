@@ -12,6 +12,23 @@ from scipy.special import softmax
 from baserate.integrations.training_data import check_finite, check_trained
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import (
+    LONGEST,
+    Array,
+    Each,
+    Either,
+    Fields,
+    Flag,
+    Generator,
+    Maybe,
+    Number,
+    Saved,
+    Saves,
+    Sizes,
+    Text,
+    Whole,
+    ints,
+)
 from baserate.validation import check_integer, check_real, check_rng
 from baserate_lab.models._training_data import check_training_labels
 from baserate_lab.models.watching import Watcher, no_watcher
@@ -21,6 +38,57 @@ if TYPE_CHECKING:
 
 _SCHEDULES = ("one-cycle", "cosine", "constant")
 _AT_ONCE = 500  # images through the network in one go
+
+_LARGEST = 1e6  # of weights and means in a state; trained ones are far smaller
+
+
+class _Weights:
+    """The declaration of a network's weights: their shapes follow from its width, which is declared before."""
+
+    def check(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Refuse other names, shapes or types, and numbers that are not finite."""
+        Fields(_layers(sizes.known["width"])).check(value, where, sizes)
+
+
+def _layers(width: int) -> dict[str, Array]:
+    """The weights of a network of some width, by torch's names."""
+    layers = {
+        "mean": Array("f4", (1, "channels", 1, 1), -1e30, 1e30),
+        "std": Array("f4", (1, "channels", 1, 1), 1e-7, 1e30),
+        "stem.0.weight": _weights(width, "channels", 3, 3),
+        **_norm("stem.1", width),
+    }
+    inputs = width
+    for block in range(8):
+        name, outputs = f"stages.{block}", width * 2 ** (block // 2)
+        layers[f"{name}.conv1.weight"] = _weights(outputs, inputs, 3, 3)
+        layers[f"{name}.conv2.weight"] = _weights(outputs, outputs, 3, 3)
+        layers |= _norm(f"{name}.norm1", outputs) | _norm(f"{name}.norm2", outputs)
+        if inputs != outputs:
+            layers[f"{name}.shortcut.0.weight"] = _weights(outputs, inputs, 1, 1)
+            layers |= _norm(f"{name}.shortcut.1", outputs)
+        inputs = outputs
+    return layers | {"head.weight": _weights("k", inputs), "head.bias": _weights("k")}
+
+
+def _weights(*shape: int | str) -> Array:
+    return Array("f4", shape, -_LARGEST, _LARGEST)
+
+
+def _norm(name: str, size: int) -> dict[str, Array]:
+    return {
+        f"{name}.weight": _weights(size),
+        f"{name}.bias": _weights(size),
+        f"{name}.running_mean": _weights(size),
+        f"{name}.running_var": Array("f4", (size,), 0.0, _LARGEST**2),
+        f"{name}.num_batches_tracked": Array("i8", (), 0, LONGEST),
+    }
+
+
+def _problem(saved: Saved) -> str:
+    if saved.sizes["channels"] < 1 or not np.array_equal(saved.state["classes_"], np.arange(saved.sizes["k"])):
+        return "has other classes than 0 to k-1, or no channels"
+    return "" if saved.sizes["k"] > 0 else "has no classes"
 
 
 class ResNet18(Component, saved_as="lab_resnet18"):
@@ -54,6 +122,28 @@ class ResNet18(Component, saved_as="lab_resnet18"):
     ----------
     He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
     """
+
+    saves = Saves(
+        params={
+            "width": Whole(size="width"),
+            "epochs": Whole(),
+            "batch_size": Whole(),
+            "step_size": Number(),
+            "momentum": Number(),
+            "nesterov": Flag(),
+            "l2": Number(),
+            "schedule": Text(_SCHEDULES),
+            "augment": Flag(),
+            "rng": Maybe(Either((Generator(), Whole(0, 2**256)))),
+        },
+        state={
+            "weights_": _Weights(),
+            "history_": Each(Fields({"loss": Number(), "accuracy": Number(0.0, 1.0)})),
+            "classes_": ints("k"),
+        },
+        may_be_empty=True,
+        check=_problem,
+    )
 
     def __init__(
         self,

