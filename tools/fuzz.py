@@ -23,11 +23,12 @@ from pathlib import Path  # noqa: E402
 
 sys.path.insert(0, ROOT)
 
-from baserate.state import write_atomically  # noqa: E402
 from tests.fuzzing.goldens import goldens  # noqa: E402
 from tests.fuzzing.mutations import Mutator  # noqa: E402
 from tests.fuzzing.using import FINE, outcome  # noqa: E402
 from tests.fuzzing.workers import tried  # noqa: E402
+
+from baserate.state import write_atomically  # noqa: E402
 
 CHUNK = 100
 
@@ -116,7 +117,9 @@ def warm_up(valid, folders):
 
 def folder_of(golden, folders):
     """Where a valid file is."""
-    return next(folder / f"{golden.name}.baserate" for folder in folders if (folder / f"{golden.name}.baserate").exists())
+    return next(
+        folder / f"{golden.name}.baserate" for folder in folders if (folder / f"{golden.name}.baserate").exists()
+    )
 
 
 def main():

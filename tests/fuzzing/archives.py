@@ -83,7 +83,9 @@ def _exchanged(members, random):
 
 def _renamed(members, random):
     i = random.randrange(len(members))
-    name = random.choice(["", "x", "-1.npy", "00.npy", "../0.npy", "MANIFEST.JSON", "9" * 400 + ".npy", "manifest.json"])
+    name = random.choice(
+        ["", "x", "-1.npy", "00.npy", "../0.npy", "MANIFEST.JSON", "9" * 400 + ".npy", "manifest.json"]
+    )
     members[i] = (name, members[i][1])
     return packed(members)
 

@@ -12,7 +12,18 @@ NUMBERS = (
     0.0, -0.0, 0.5, 1.0, 1.5, -1.0, 1e-9, 1e9, 1e18, 1e154, 1e308, -1e308, 5e-324, 2.2e-308,
     float("nan"), float("inf"), float("-inf"),
 )  # fmt: skip
-TEXTS = ("", "x", "auto", "theory", "window", "sampling", "../../etc/passwd", "http://localhost/", "é\x00\n", "9" * 5000)
+TEXTS = (
+    "",
+    "x",
+    "auto",
+    "theory",
+    "window",
+    "sampling",
+    "../../etc/passwd",
+    "http://localhost/",
+    "é\x00\n",
+    "9" * 5000,
+)
 OTHERS = (None, True, False, [], {}, [1.0], {"a": 1}, {"$tuple": []}, {"$array": 0, "scalar": True})
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-324, 1e9, 1e18, 1e154, 1e308, -1e308, np.nan, np.inf, -np.inf)
 _INTS = (0, 1, -1, 2, 3, 4, 1000, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63))
@@ -70,7 +81,9 @@ class Mutator:
         if not isinstance(i, int) or isinstance(i, bool) or not 0 <= i < len(draft.arrays):
             return "nothing"
         if rng.random() < 0.1:
-            node["$array"] = rng.choice([-1, len(draft.arrays), rng.randrange(len(draft.arrays)), 1.0, "0", None, 10**30])
+            node["$array"] = rng.choice(
+                [-1, len(draft.arrays), rng.randrange(len(draft.arrays)), 1.0, "0", None, 10**30]
+            )
             return f"array number {node['$array']!r}"
         if rng.random() < 0.05:
             node["scalar"] = rng.choice([not node["scalar"], None, 1, "x"])

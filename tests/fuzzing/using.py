@@ -5,12 +5,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from baserate.files.adapting.state import StreamState
 from sklearn.exceptions import NotFittedError
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
 from baserate.checks._roles import PROBA, SIGHTINGS, X, Y, role_of
-from baserate.files.kept import Kept
 from baserate.protocols import Adapter, CorrectableTracker, Learner, Tracker
 from baserate.state import dumps, loads
 from baserate.state.unreadable import UnreadableError
@@ -83,7 +83,7 @@ def _in_the_reader(error):
 
 def use(obj):
     """Move an object by some rounds, ask it everything, and check what it says."""
-    if isinstance(obj, Kept):
+    if isinstance(obj, StreamState):
         _ = obj.of_classes, obj.unfinished, obj.has_done("00" * 20)
         if obj.file is not None and "before" in obj.file:
             obj.before()
@@ -128,7 +128,12 @@ def _use_in_role(obj):
                 return
             samples = _samples(obj, k)
             check(obj.predict_proba(samples[:7]), k)
-            if isinstance(obj, RegressAndReweight) and isinstance(obj.tracker_, CorrectableTracker) and obj.max_waiting and i:
+            if (
+                isinstance(obj, RegressAndReweight)
+                and isinstance(obj.tracker_, CorrectableTracker)
+                and obj.max_waiting
+                and i
+            ):
                 obj.update_labels(["16-2", "15-2"], [0, 1])
                 obj.step(samples[rows], ids=[f"fuzz-{next(_IDS)}" for _ in range(5)])
             else:
@@ -162,7 +167,11 @@ def _fit(obj):
 
 def _k_of(obj):
     if isinstance(obj, Adapter):
-        return obj.predict_proba(np.empty((0, 3))).shape[1] if not hasattr(obj, "source_prior_") else len(obj.source_prior_)
+        return (
+            obj.predict_proba(np.empty((0, 3))).shape[1]
+            if not hasattr(obj, "source_prior_")
+            else len(obj.source_prior_)
+        )
     if isinstance(obj, Tracker):
         return len(obj.predict())
     if isinstance(obj, Learner):
