@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
-from baserate.checks._roles import PROBA, SIGHTINGS, X, Y, role_of
+from baserate.checks._roles import PROBA, ESTIMATES, X, Y, role_of
 from baserate.protocols import Adapter, CorrectableTracker, Learner, Tracker
 from baserate.state import dumps, loads
 from baserate.state.unreadable import UnreadableError
@@ -181,7 +181,7 @@ def _k_of(obj):
 
 
 def _sightings(k):
-    return SIGHTINGS if k == 3 else np.random.default_rng(0).dirichlet(np.ones(k), size=5)
+    return ESTIMATES if k == 3 else np.random.default_rng(0).dirichlet(np.ones(k), size=5)
 
 
 def _samples(obj, k):
