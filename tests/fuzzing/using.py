@@ -84,9 +84,7 @@ def _in_the_reader(error):
 def use(obj):
     """Move an object by some rounds, ask it everything, and check what it says."""
     if isinstance(obj, StreamState):
-        _ = obj.of_classes, obj.unfinished, obj.has_done("00" * 20)
-        if obj.file is not None and "before" in obj.file:
-            obj.before()
+        _ = obj.classes, obj.unfinished, obj.has_done("00" * 20)
         obj = obj.adapter
     if isinstance(obj, TransformerHead):
         return  # it needs an encoder, and names none that it may open
@@ -145,7 +143,7 @@ def _use_in_role(obj):
             check(obj.predict_proba(samples[:7]), k)
             obj.update(samples[rows], Y[rows] % k)
         else:
-            check(role.look(obj), 3 if role.on_simplex else None)
+            check(role.output(obj), 3 if role.on_simplex else None)
             break
     _ask(obj)
 
@@ -176,7 +174,7 @@ def _k_of(obj):
         return len(obj.predict())
     if isinstance(obj, Learner):
         return obj.n_classes
-    role_of(obj).look(obj)  # complains where it was never fitted
+    role_of(obj).output(obj)  # complains where it was never fitted
     return 3
 
 
