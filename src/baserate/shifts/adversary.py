@@ -42,7 +42,7 @@ class Adversary(BaseShift, saved_as="adversary"):
         variation = check_real(self.variation, "variation", 0.0, n_rounds / 8)
         if variation == 0:
             return np.full((n_rounds, n_classes), 1 / n_classes)
-        block = min(int(np.ceil((n_rounds / variation) ** (2 / 3))), n_rounds)
+        block = int(min(np.ceil((n_rounds / variation) ** (2 / 3)), n_rounds))
         delta = min(variation * block / (2 * n_rounds), 0.25)
         signs = rng.choice([-1.0, 1.0], size=-(-n_rounds // block))
         share = 0.5 + delta * np.repeat(signs, block)[:n_rounds]

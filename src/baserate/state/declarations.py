@@ -163,6 +163,8 @@ class Number:
         """Refuse another type, or a number out of range."""
         if not isinstance(value, Real) or isinstance(value, bool) or (self.finite and not np.isfinite(float(value))):
             raise UnreadableError(f"holds {where} that is no finite number")
+        if isinstance(value, Integral) and not -(2**63) <= int(value) < 2**63:  # compiled code cannot take it
+            raise UnreadableError(f"holds {where} that is too large a number")
         if not (self.low <= float(value) <= self.high or (not self.finite and np.isnan(float(value)))):
             raise UnreadableError(f"holds {where} that is no number from {self.low} to {self.high}")
 

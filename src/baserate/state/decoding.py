@@ -113,6 +113,7 @@ class _Reader:
         self._models = models
         self._version = version
         self.unused = set(models)
+        self._taken: set[int] = set()
 
     def read(self, node: Any) -> Any:
         """Return the value of a node; of an object, its class, parameters and state."""
@@ -136,6 +137,9 @@ class _Reader:
         place = node["$array"]
         if not isinstance(place, int) or not 0 <= place < len(self._arrays):
             raise UnreadableError(f"has no array {place!r}")
+        if place in self._taken:  # two entries that share their memory would change each other
+            raise UnreadableError(f"holds array {place} in two places")
+        self._taken.add(place)
         array = self._arrays[place]
         return array[()] if node["scalar"] else array
 
