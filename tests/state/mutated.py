@@ -67,53 +67,60 @@ def use_shift(obj):
 
 
 def use_gate(obj):
-    for i in range(5):
-        obj.update(outputs(1, MIX, i)[0][0], alarm=i == 3, dependent=i == 4)
-        obj.update_labels(np.ones(3), np.zeros(3))
+    for i in range(6):
         on_simplex(obj.mix(MIX))
         between([*obj.evidence_, obj.weight_], 0.0, 1e100)
         assert obj.off_ in (True, False)
         assert obj.doubted_ in (True, False)
+        obj.update(outputs(1, MIX, i)[0][0], alarm=i == 3, dependent=i == 4)
+        obj.update_labels(np.ones(3), np.zeros(3))
 
 
 def use_accuracy(obj):
-    for i in range(5):
+    for i in range(6):
+        between(obj.estimate() if i else obj.estimate()[1:], 0.0, 1.0)  # without a sample there is no estimate
         obj.update(outputs(40, MIX, i)[0], MIX if i % 2 else MIX[::-1])
-        between(obj.estimate(), 0.0, 1.0)
 
 
 def use_band(obj):
     tracker = FLHFTL(K)
     mixture = LikelihoodMixture(K)
-    for i in range(5):
+    for i in range(6):
+        on_simplex(obj._mixture.predict())
+        for other in (tracker, mixture):
+            between(obj.interval(MIX, other), 0.0, 1.0)
         rows = outputs(40, MIX, i)[0]
         mixture.update(MIX, Evidence(rows, obj.source_prior_))
         obj.update(rows, tracker)
-        for other in (tracker, mixture):
-            between(obj.interval(MIX, other), 0.0, 1.0)
-    on_simplex(obj._mixture.predict())
+
+
+def use_mixture(obj):
+    band = trust.PriorBand().fit(*HOLDOUT)
+    for i in range(6):
+        on_simplex(obj.predict())
+        between(band.interval(MIX, obj), 0.0, 1.0)
+        obj.update(MIX, Evidence(outputs(40, MIX, i)[0], MIX))
 
 
 def use_unknown(obj):
-    for i in range(5):
-        obj.update(outputs(300, MIX, i, noise=2.0)[0])
+    for i in range(6):
         assert np.isfinite([obj.mass_, obj.raw_]).all()
         assert obj.error_ >= 0.0
         on_simplex(obj.without_unknown(MIX))
+        obj.update(outputs(300, MIX, i, noise=2.0)[0])
 
 
 def use_dependence(obj):
-    for i in range(5):
-        obj.update(outputs(300, MIX, i)[0])
+    for i in range(6):
         assert np.isfinite([obj.correlation_, obj.low_]).all()
+        obj.update(outputs(300, MIX, i)[0])
 
 
 def use_check(obj):
-    for i in range(5):
-        obj.update(outputs(700, MIX, i, noise=1.0 + i)[0])
+    for i in range(6):
         between(obj.evidence_, 1.0, 1e305)
         assert all(str(finding) for finding in obj.explain())
-    assert not np.isnan(obj._log_evidence)
+        obj.update(outputs(700, MIX, i, noise=1.0 + i)[0])
     obj.reset()
     obj.update(outputs(700, MIX, 5)[0])
 
@@ -126,18 +133,18 @@ def use_directions(obj):
 
 def use_monitor(obj):
     tracker = FLHFTL(K)
-    for i in range(5):
-        rows, labels = outputs((100, 300, 1100, 257, 5)[i], MIX, i)
-        obj.take_in(Round(rows, rows, rows, MIX, labels if i == 3 else None), tracker)
+    for i in range(6):
         if obj.known_:
             between(obj.interval(MIX, tracker, 0.9), 0.0, 1.0)
-            between(obj.accuracy(0.9), 0.0, 1.0)
+            between(obj.accuracy(0.9) if i else obj.accuracy(0.9)[1:], 0.0, 1.0)
         for in_alarm in (True, False):
             between(obj.evidence(in_alarm=in_alarm), 1.0, 1e305)
             assert all(str(finding) for finding in obj.findings(in_alarm=in_alarm))
         on_simplex(obj.without_unknown(MIX))
         assert np.isfinite(obj.unknown_mass_)
         assert isinstance(obj.untested_, str)
+        rows, labels = outputs((100, 300, 1100, 257, 5, 9)[i], MIX, i)
+        obj.take_in(Round(rows, rows, rows, MIX, labels if i == 3 else None), tracker)
     obj.restart(MIX)
     obj.reset()
     obj.take_in(Round(rows, rows, rows, MIX, None), tracker)
@@ -170,6 +177,7 @@ def subjects():
         (trust.UnknownMass().fit(*HOLDOUT), use_unknown),
         (trust.AccuracyEstimate(200).fit(*HOLDOUT), use_accuracy),
         (trust.PriorBand().fit(*HOLDOUT), use_band),
+        (LikelihoodMixture(K), use_mixture),
         (trust.Gate().fit(*HOLDOUT), use_gate),
         (trust.Gate().fit(source_prior=MIX), use_gate),
     ]

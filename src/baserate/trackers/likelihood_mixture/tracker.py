@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.state.declarations import Together, Whole, floats, ints, priors
-from baserate.trackers._tracker import ONE_KEY, BankedTracker, saved_rows
+from baserate.state.declarations import Saved, Together, Whole, floats, ints, priors
+from baserate.trackers._tracker import ONE_KEY, BankedTracker, has_one_key, saved_rows
 from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
@@ -49,6 +49,14 @@ class Note(NamedTuple):
     shares: FloatArray
     """Share of each sample that each recalled mix has counted."""
     source_prior: FloatArray
+
+
+def _fits_together(saved: Saved) -> str:
+    """Check that every expert but recalled mixes has weight, as each has a share of it after every round."""
+    if problem := has_one_key(saved):
+        return problem
+    weights = saved.state["_state"]["trust"][0] @ saved.state["_state"]["weights"][0]
+    return "" if (weights[: experts.MEMORIES + 1] > 0.0).all() else "has experts without weight"
 
 
 class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
@@ -137,7 +145,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             "made": ints("keys", experts.RECALLED, 2, low=0),
             "rounds": ints("keys", 2, low=0),
         }
-    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)})
+    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)}, check=_fits_together)
 
     saved_note = Together(
         (
