@@ -1,4 +1,4 @@
-"""Measure how well trackers follow the class mix; what is done is kept, and not done again."""
+"""Measure how well trackers follow the class mix. Results are stored, and no cell is run twice."""
 
 import argparse
 from collections.abc import Sequence
@@ -37,12 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             failures = _run(cells(options.tables, options.seeds, options.data), store, options.jobs, log)
         except KeyboardInterrupt:
-            log.print(f"Stopped. What is done is in {path}; the same command goes on from there.", markup=False)
+            log.print(f"Stopped. The results so far are in {path}; run the same command to resume.", markup=False)
             return 130
     for reason in dict.fromkeys(failure.reason for failure in failures.values()):
-        log.print(f"Not all was run: {reason}", markup=False)
+        log.print(f"Some cells failed: {reason}", markup=False)
     if not store.results:
-        log.print(f"{path} holds no results; run without --no-run.", markup=False)
+        log.print(f"{path} has no results; run without --no-run.", markup=False)
         return 2
     write(store, options.out)
     for title, part in bars(store.results).items():
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(store: Store, folder: Path) -> None:
-    """Write page and figure of what a store holds."""
+    """Write the page and the figure of the results in a store."""
     from baserate_lab.bench.trackers.figure import draw
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,9 +77,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tables", nargs="+", default=tuple(TABLES), choices=tuple(TABLES), help="only these tables")
     parser.add_argument("--results", type=Path, metavar="FILE", help="the file of results (default: in the folder)")
     parser.add_argument(
-        "--out", type=Path, default=Path("baserate-trackers"), metavar="FOLDER", help="where page and figure go"
+        "--out", type=Path, default=Path("baserate-trackers"), metavar="FOLDER", help="folder for page and figure"
     )
-    parser.add_argument("--no-run", action="store_true", help="only make page and figure of what is kept")
+    parser.add_argument("--no-run", action="store_true", help="run nothing; write page and figure from stored results")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)")
     options = parser.parse_args(arguments)
     if options.seeds < 1:

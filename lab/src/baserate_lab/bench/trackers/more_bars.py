@@ -1,4 +1,4 @@
-"""What must come out of the smaller tables: the limit, labels, dishonest outputs, no shift."""
+"""Acceptance bars of the smaller tables: Bayes filter, labels, miscalibrated outputs, no shift."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from baserate_lab.bench.trackers.streams import STILL
 
 
 def limit_bars(kept: Kept) -> list[Bar]:
-    """How far from a filter that is told both mixes and the rate."""
+    """Bars on the distance to a Bayes filter that is told both mixes and the switching rate."""
     bars = []
     for shift in cells.LIMIT_SHIFTS:
         for n in SIZES:
@@ -26,14 +26,14 @@ def limit_bars(kept: Kept) -> list[Bar]:
 
 
 def label_bars(kept: Kept) -> list[Bar]:
-    """With all labels at once, at most the error of those who are fed the same."""
+    """Bar with all labels at once: the MSE must not exceed that of methods with the same labels."""
     plan = [entry for entry in cells.labels() if entry[0].labels == "all"]
     text = "all labels at once: MSE beside the lowest of FollowTheHistory and both FLH-FTL, every cell (the worst)"
     return [worst_ratio_bar(text, 1.0, block(kept, plan, "mse"), CAUSAL, (HISTORY, START, WINDOW))]
 
 
 def extra_errors(kept: Kept) -> tuple[tuple[Problem, ...], FloatArray]:
-    """(problems, seeds) error on distorted outputs minus that on the outputs as they are: same holdout, same stream."""
+    """Error on distorted minus undistorted outputs, (problems, seeds), with the same holdout and stream."""
     found = block(kept, cells.miscalibration(), "error")
     ours = dict(zip(found.problems, found.of(CAUSAL), strict=True))
     extra = {
@@ -45,7 +45,7 @@ def extra_errors(kept: Kept) -> tuple[tuple[Problem, ...], FloatArray]:
 
 
 def mean_extra(kept: Kept, **fixed: object) -> Measured | None:
-    """The mean of `extra_errors` over the problems that have certain fields."""
+    """Mean of `extra_errors` over the problems whose fields have the given values."""
     problems, extra = extra_errors(kept)
     chosen = [
         i for i, problem in enumerate(problems) if all(getattr(problem, name) == value for name, value in fixed.items())
@@ -56,7 +56,7 @@ def mean_extra(kept: Kept, **fixed: object) -> Measured | None:
 
 
 def miscalibration_bars(kept: Kept) -> list[Bar]:
-    """Dishonest outputs must cost little, and adapting must not be worse than doing nothing."""
+    """Bars that miscalibrated outputs cost little, and that adapting is not worse than doing nothing."""
     bars = []
     for distortion in ("", *DISTORTIONS):
         text = f"outputs {distortion or 'distorted in any way'}: error minus that on outputs as they are, mean"
@@ -71,9 +71,9 @@ def miscalibration_bars(kept: Kept) -> list[Bar]:
 
 
 def constant_bars(kept: Kept) -> list[Bar]:
-    """While nothing shifts, adapting must cost hardly anything: beside the model left alone, and beside it calibrated.
+    """Bars that adapting costs hardly anything without a shift, against the unchanged and the calibrated model.
 
-    What calibration itself costs, or gains, is in the first and not in the second.
+    Only the difference to the unchanged model includes the effect of calibration.
     """
     errors = block(kept, cells.constant(), "error")
     bars = []

@@ -1,4 +1,4 @@
-"""The page of results, made from the results alone."""
+"""Page of results, generated from the store alone."""
 
 from collections.abc import Sequence
 
@@ -17,23 +17,23 @@ _PARTS = {
     "Little holdout": small_holdout_bars,
     "Near the limit": limit_bars,
     "Labels": label_bars,
-    "Dishonest outputs": miscalibration_bars,
+    "Miscalibrated outputs": miscalibration_bars,
     "No shift": constant_bars,
 }
 
 
 def bars(kept: Kept) -> dict[str, list[Bar]]:
-    """Everything that must come out, by part."""
+    """All acceptance bars, by section."""
     return {title: part(kept) for title, part in _PARTS.items()}
 
 
 def page(kept: Kept, *, figure: str = FIGURE) -> str:
-    """The page, as Markdown.
+    """The page in Markdown.
 
     Parameters
     ----------
     kept : mapping of Cell to Result
-        What the file of results holds.
+        The results.
     figure : str
         The figure's file, beside the page.
     """

@@ -1,4 +1,4 @@
-"""The tables behind what must come out, as parts of the page."""
+"""Tables behind the acceptance bars, as sections of the page."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ PREAMBLE = (
 
 
 def sections(kept: Kept) -> list[str]:
-    """All of them, a heading or a table each; those without results are left out."""
+    """All sections as headings and tables; sections without results are left out."""
     parts = {
         "Shares of MSE": _shares(kept, cells.main()),
         f"Shares of MSE on a holdout of {cells.SMALL:,}": _little_holdout(kept),
@@ -44,7 +44,7 @@ def sections(kept: Kept) -> list[str]:
         "The gap in error between literal FLH-FTL and the oracle": _gaps(kept),
         "Near the limit": _limit(kept),
         "Labels": _labels(kept),
-        "Dishonest outputs": _dishonest(kept),
+        "Miscalibrated outputs": _miscalibrated(kept),
         "No shift": _still(kept),
         "Every cell": _every_cell(kept),
     }
@@ -52,7 +52,7 @@ def sections(kept: Kept) -> list[str]:
 
 
 def _shares(kept: Kept, plan: Plan) -> str:
-    """Geometric means over shifts, by set and batch size."""
+    """Geometric means over shifts by set and batch size."""
     mses = block(kept, plan, "mse")
     rows = []
     for data in (*SETS, "all"):
@@ -70,7 +70,7 @@ def _three(some: Block) -> list[str]:
 
 
 def _little_holdout(kept: Kept) -> str:
-    """Little holdout beside all of it, in the same cells."""
+    """Small holdout beside the whole holdout, in the same cells."""
     little = block(kept, cells.small(), "mse")
     whole = block(kept, [(p._replace(holdout=0), methods) for p, methods in cells.small()], "mse")
     rows = []
@@ -98,7 +98,7 @@ def _errors(kept: Kept) -> str:
 
 
 def _gaps(kept: Kept) -> str:
-    """Cell by cell."""
+    """The gap in every cell."""
     errors = block(kept, cells.main(), "error")
     rows = []
     for problem in errors.problems:
@@ -131,7 +131,7 @@ def _limit(kept: Kept) -> str:
 
 
 def _labels(kept: Kept) -> str:
-    """What labels bring: MSE by what is known, and as a share of that without labels."""
+    """MSE with different labels, and as a share of the MSE without labels."""
     columns = ("", *LABELS)
     rows = []
     for data in cells.LABELLED_SETS:
@@ -151,7 +151,7 @@ def _labels(kept: Kept) -> str:
     return _with_words(words, head, rows, text=(0, 1))
 
 
-def _dishonest(kept: Kept) -> str:
+def _miscalibrated(kept: Kept) -> str:
     rows = []
     for distortion in DISTORTIONS:
         for holdout in cells.DISTORTED_HOLDOUTS:
@@ -167,7 +167,7 @@ def _dishonest(kept: Kept) -> str:
 
 
 def _still(kept: Kept) -> str:
-    """What is lost by adapting, and what is won by calibrating, which hides it beside the model left alone."""
+    """Loss by adapting without a shift, against the unchanged and the calibrated model."""
     plans = {"all": cells.constant()}
     for holdout in cells.DISTORTED_HOLDOUTS:
         plans[f"{holdout:,}"] = [
