@@ -156,7 +156,7 @@ class TestReproduce:
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err.splitlines() == [
-            "baserate: what is done is kept; the same command goes on from there.",
+            "baserate: finished cells are stored; run the same command to resume.",
             "baserate: stopped.",
         ]
 

@@ -12,11 +12,11 @@ from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._fetch import Layout
 
-_BYTES = 0x08  # the only type of entry that these data sets use
+_BYTES = 0x08  # the only type in these data sets
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read one file, compressed or not (then the path is without ``.gz``)."""
+    """Read one file, with or without ``.gz``; `path` is given without it."""
     raw = path.read_bytes() if path.exists() else gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] != _BYTES:
         raise ValueError(f"{path.name} is not an idx file of bytes")

@@ -1,7 +1,7 @@
-"""Arrays and tables out of pickles of pandas and scikit-learn, without running anything that is in the file.
+"""Arrays and tables from pickles of pandas and scikit-learn, read without running any code in the file.
 
-A pickle can name any function of Python and call it. This reader knows the few names that such files have, puts an
-inert record in the place of each, and refuses every other name.
+A pickle can name and call any Python function. This reader knows the few names that such files contain, replaces each
+by an inert record, and refuses every other name.
 """
 
 import io
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 class Record:
-    """What stands in for an object of the file: what it would have been made from, and what was put into it."""
+    """Inert stand-in for an object of the file: its constructor arguments, and its state."""
 
     args: tuple[Any, ...] = ()
     state: Any = None
@@ -61,22 +61,22 @@ class _Reader(pickle.Unpickler):
 
 
 def read_records(raw: bytes) -> Any:
-    """What a pickle holds: plain values, and a `Record` in the place of every object.
+    """Read a pickle as plain values, with a `Record` in place of every object.
 
     Raises
     ------
     ValueError
-        The file asks for something else than arrays and tables, or is damaged.
+        If the file needs anything but arrays and tables, or is damaged.
     """
     try:
         return _Reader(io.BytesIO(raw)).load()
-    except Exception as error:  # a damaged pickle raises nearly anything
+    except Exception as error:  # a damaged pickle can raise anything
         raise ValueError(f"the pickle is refused: {error}") from error
 
 
 def array(record: Record) -> Any:
-    """An array of numbers or of texts, or the list of what an array of objects holds."""
-    if record.state is None:  # from protocol 5 on, the bytes are what an array is made from
+    """An array of numbers or of texts; for an array of objects, the list of its entries."""
+    if record.state is None:  # from protocol 5 on, the bytes are a constructor argument
         content, dtype, shape, order = record.args
         fortran = order == "F"
     else:

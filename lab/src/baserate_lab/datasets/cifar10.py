@@ -22,7 +22,7 @@ _TEST = "test_batch"
 
 
 def _read_binary(folder: Path) -> Arrays:
-    """The official files: per image one byte of label, then the red, the green and the blue plane."""
+    """Read the official files: per image one byte of label, then the red, the green and the blue plane."""
 
     def read(*names: str) -> tuple[Bytes, Bytes]:
         raw = np.concatenate([np.fromfile(folder / f"{name}.bin", dtype=np.uint8) for name in names])
@@ -37,7 +37,7 @@ def _read_binary(folder: Path) -> Arrays:
 
 
 def _read_rows_of_pngs(folder: Path) -> Arrays:
-    """Large pictures without loss, in which each row of pixels is one image; labels as lists."""
+    """Read large lossless pictures in which each row of pixels is one image; labels are lists."""
 
     def images(*names: str) -> Bytes:
         return np.concatenate([read_image(folder / f"{name}.png").reshape(-1, 32, 32, 3) for name in names])
@@ -47,7 +47,7 @@ def _read_rows_of_pngs(folder: Path) -> Arrays:
 
     return {
         "source_X": images(*_TRAINING),
-        "source_y": labels("train_lables.json"),  # so spelled
+        "source_y": labels("train_lables.json"),  # spelled like this in the package
         "target_X": images(_TEST),
         "target_y": labels("test_lables.json"),
     }
@@ -75,7 +75,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the files of the official binary version are. Default: they are fetched once, and kept.
+        Folder of the files of the official binary version. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

@@ -1,4 +1,4 @@
-"""CINIC-10: the ten classes of CIFAR-10 with images of ImageNet added, 32 x 32 pixels, 90,000 each side."""
+"""CINIC-10: CIFAR-10's ten classes with images of ImageNet added, 32 x 32 pixels, 90,000 as source, 90,000 as target."""
 
 import os
 from pathlib import Path
@@ -38,8 +38,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the folders ``train`` and ``test`` of the official archive are, each with a folder of PNG files per class.
-        Default: the archive (650 MB) is fetched once, and kept.
+        Folder of the folders ``train`` and ``test`` of the official archive, each with a folder of PNG files per class.
+        Default: the archive (650 MB) is fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

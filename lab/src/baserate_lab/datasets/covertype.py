@@ -1,4 +1,4 @@
-"""Covertype: what grows on 581,012 patches of forest, seven kinds of trees, 54 numbers each."""
+"""Covertype: seven kinds of trees on 581,012 patches of forest, 54 numbers each."""
 
 import os
 
@@ -35,7 +35,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where ``covtype.data.gz`` is. Default: it is fetched once, and kept.
+        Folder of ``covtype.data.gz``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     X, y = arrays["X"].astype(np.float64), arrays["y"] - 1

@@ -16,12 +16,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first third as source, the rest as target in the order of time; six numbers per half hour.
+    """Load the data: the first third as source, the rest as target in time order; six numbers per half hour.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``elec.csv`` is. Default: it is fetched once, and kept.
+        Folder of ``elec.csv``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return third_first(

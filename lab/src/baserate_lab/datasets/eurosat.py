@@ -39,8 +39,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the ten folders of JPEG files of the colour version are. Default: its archive (95 MB) is fetched once, and
-        kept.
+        Folder of the ten folders of JPEG files of the colour version. Default: its archive (95 MB) is fetched once and
+        cached.
 
     Returns
     -------

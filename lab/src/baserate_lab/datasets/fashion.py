@@ -41,7 +41,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the four idx files are. Default: they are fetched once, and kept.
+        Folder of the four idx files. Default: fetched once and cached.
     """
     return _idx.as_dataset(
         obtain(RECIPE, folder),

@@ -8,7 +8,7 @@ from baserate_lab.datasets._fetch import Recipe, obtain
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import NpmPackage
 
-_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # the original host turns programs away
+_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # the original host refuses programs
 RECIPE = Recipe(
     "mnist",
     page="http://yann.lecun.com/exdb/mnist/",
@@ -36,7 +36,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the four idx files are. Default: they are fetched once, and kept.
+        Folder of the four idx files. Default: fetched once and cached.
     """
     return _idx.as_dataset(
         obtain(RECIPE, folder),

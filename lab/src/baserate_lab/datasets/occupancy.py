@@ -15,7 +15,7 @@ _FILE = "occupancy.csv"
 
 
 def _read(folder: Path) -> Arrays:
-    """The file holds three parts, the first of which was measured between the others: rows are sorted by their time."""
+    """Read the file and sort its rows by time: the first of its three parts was measured between the others."""
     path = folder / _FILE
     rows = np.loadtxt(
         path if path.exists() else path.with_name(f"{_FILE}.gz"), dtype=str, delimiter=",", skiprows=1, ndmin=2
@@ -42,12 +42,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first third as source, the rest as target in the order of time; five numbers per minute.
+    """Load the data: the first third as source, the rest as target in time order; five numbers per minute.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``occupancy.csv`` is, perhaps with ``.gz``. Default: it is fetched once, and kept.
+        Folder of ``occupancy.csv`` or ``occupancy.csv.gz``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return third_first(

@@ -176,7 +176,7 @@ def reproduce(
 
 
 def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:
-    """Why the numbers of a data set differ from the paper's, or are not there."""
+    """Reasons why the numbers of a data set differ from the paper's, or are missing."""
     found: dict[str, dict[str, None]] = {}
     for dataset, model in dict.fromkeys((cell.dataset, cell.model) for cell in cells):
         problem = problems.find(dataset, model)

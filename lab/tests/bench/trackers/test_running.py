@@ -86,7 +86,7 @@ def test_the_command_goes_on_where_it_was_stopped_and_writes_a_page(tmp_path, mo
     monkeypatch.setattr(command.joblib, "parallel_config", lambda n_jobs: command.joblib.parallel_backend("sequential"))
     options = ["--seeds", "2", "--data", "digits", "--tables", "constant", "main", "--out", str(tmp_path)]
     assert main(options) == 130
-    assert "goes on from there" in capsys.readouterr().err
+    assert "run the same command to resume" in capsys.readouterr().err
     assert main(options) == 0
     counts = Counter(runs)
     assert len(counts) == 27 * 6 * 2 + 3 * 2

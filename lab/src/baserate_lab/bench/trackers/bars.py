@@ -179,7 +179,7 @@ def _error_bar(text: str, errors: Block) -> Bar:
 
 
 def small_holdout_bars(kept: Kept) -> list[Bar]:
-    """Bars for every cell with a small holdout; bars on geometric means need all batch sizes, and are not among them."""
+    """Bars for every cell with a small holdout; bars on geometric means would need all batch sizes."""
     plan: Plan = cells.small()
     mses, errors = (block(kept, plan, quantity) for quantity in ("mse", "error"))
     on = f"on a holdout of {cells.SMALL:,}"

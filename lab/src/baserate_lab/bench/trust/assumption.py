@@ -1,8 +1,8 @@
-"""How often `AssumptionCheck` is wrong, and how soon it is right: ``python -m baserate_lab.bench.trust.assumption``.
+"""False alarms and delays of `AssumptionCheck`: ``python -m baserate_lab.bench.trust.assumption``.
 
-Every run has a holdout of its own, drawn from a pool of labelled outputs; the stream is drawn from the rest. The check
-is fed as the default adapter feeds it, so that alarms come in the very rounds in which a user has them. Tables go to
-a folder as Markdown, and the delays as a figure too.
+Every run draws its own holdout from a pool of labelled outputs, and its stream from the rest. The check is updated as
+by the default adapter, so alarms come in the same rounds as for a user. The tables are written to a folder as
+Markdown, and the delays also as a figure.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from baserate_lab.models import outputs
 
 HOLDOUT, BATCH = 2000, 10
 ROUNDS_COLLECTED = -(-COLLECTED // BATCH)
-"""Rounds after which an adapter has collected enough samples for the check to look at them."""
+"""Rounds that an adapter collects before it updates the check."""
 SHIFTS: tuple[Shift, ...] = (Monotone(), Square(), Sinusoidal(), Bernoulli(), Constant(), RandomWalk(), Adversary())
 OUTPUTS = (("mnist", "mlp"), ("fashion", "mlp"), ("synthetic", "linear"))
 _UNSEEN = (9, 5, 1, 8, 3)
@@ -47,7 +47,7 @@ _WAYS = ((0, 1), (1, 2), (2, 0))
 
 
 def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Rows of a stream of batches, (T * BATCH,), with the classes of each round drawn from the path."""
+    """Rows of a stream, (T * BATCH,); the classes of each round are drawn from the path."""
     sums = np.cumsum(path, axis=1)
     labels = np.minimum(
         (rng.random((len(path), BATCH, 1)) > sums[:, np.newaxis]).sum(axis=2), path.shape[1] - 1
@@ -59,7 +59,7 @@ def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -
 
 
 def watch(check: AssumptionCheck, proba: FloatArray) -> Run:
-    """Feed a stream until the first alarm, in blocks of rounds, as an adapter collects them; none looks at a rest."""
+    """Update a check until the first alarm, in blocks of rounds like an adapter; ignores an incomplete last block."""
     block = ROUNDS_COLLECTED * BATCH
     for start in range(0, len(proba) - block + 1, block):
         check.take_in(proba[start : start + block], ROUNDS_COLLECTED)
@@ -71,7 +71,7 @@ def watch(check: AssumptionCheck, proba: FloatArray) -> Run:
 def false_alarms(
     proba: FloatArray, y: IntArray, shift: Shift, n_rounds: int, seeds: Iterable[int], *, calibrated: bool = False
 ) -> list[Run]:
-    """Streams under label shift; of probabilities as they are, or calibrated on the holdout that is compared with."""
+    """Alarms on streams under label shift, for raw probabilities or probabilities calibrated on the same holdout."""
     k, found = proba.shape[1], []
     for seed in seeds:
         rng = np.random.default_rng([seed, 1])
@@ -86,7 +86,7 @@ def false_alarms(
 
 
 def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntArray]:
-    """Rows of a holdout, and of a stream, with the violation from the first round on."""
+    """Rows of a holdout, and of a stream that violates label shift from the first round on."""
     rng = np.random.default_rng([seed, 2])
     order = rng.permutation(len(found.y))
     known = found.y[order] < found.before.shape[1]
@@ -97,7 +97,7 @@ def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntA
 
 
 def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[Run]:
-    """Streams that are not label shift."""
+    """Runs on streams that violate label shift."""
     runs = []
     for seed in seeds:
         held, rows = violated(found, seed, n_rounds)
@@ -106,7 +106,7 @@ def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST)
 
 
 def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> str:
-    """The table of false alarms."""
+    """Table of false alarms."""
     rows = []
     for name, model in OUTPUTS[:1] if calibrated else OUTPUTS:
         found = outputs(name, model)
@@ -120,7 +120,7 @@ def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> str:
 
 
 def violations(kinds: Iterable[str]) -> Iterator[tuple[str, str, str, Violation]]:
-    """Kind, model, details, and the violation; images by these kinds of models."""
+    """Kind, model, details and violation of each case; `kinds` are the kinds of image models."""
     lost = "points of accuracy lost"
     for name in ("mnist", "fashion"):
         for kind in kinds:
@@ -142,7 +142,7 @@ def violations(kinds: Iterable[str]) -> Iterator[tuple[str, str, str, Violation]
 
 
 def cases(n_runs: int, kinds: Iterable[str]) -> Iterator[Case]:
-    """All violations, each in so many runs."""
+    """All violations, each with `n_runs` runs."""
     for kind, model, details, found in violations(kinds):
         yield Case(kind, model, details, found.size, true_alarms(found, range(n_runs)))
 

@@ -1,6 +1,6 @@
-"""How often the adapter's `prior_interval` holds the class mix: ``python -m baserate_lab.bench.trust.bands``.
+"""Coverage of the class mix by the adapter's `prior_interval`: ``python -m baserate_lab.bench.trust.bands``.
 
-Each draw is a fresh holdout, on which an adapter is fitted, and a fresh stream for every shift.
+Each draw is a new holdout, on which an adapter is fitted, and a new stream for every shift.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ TRACKERS = {"LikelihoodMixture": LikelihoodMixture, "FLHFTL": FLHFTL}
 
 
 class Row(NamedTuple):
-    """Coverage over all draws, looks and classes; of the worst class; of the moving class; widths."""
+    """Coverage over all draws, rounds and classes, of the worst class and of the moving class; widths."""
 
     model: str
     holdout: int
@@ -42,16 +42,17 @@ def run(
     tracker: str = "LikelihoodMixture",
     seed: int = 0,
 ) -> list[Row]:
-    """One row per shift, of a model and holdouts of a size; the moving class changes from draw to draw.
+    """One row per shift, for a model and a holdout size; the moving class changes from draw to draw.
 
     Parameters
     ----------
     model, size
-        Of whose outputs, and how many samples of it are the holdout.
+        The model, and the size of the holdout.
     n_draws : int
         Draw i has the seed ``(seed, size, i)``.
     n_rounds, batch_size, look : int
-        Rounds, samples a round, and rounds from one look at the band to the next (a prime: every phase of a wave).
+        Rounds, samples per round, and the interval in rounds at which the band is checked (a prime number, so that
+        every phase of a wave is met).
     level : float
         Nominal coverage.
     tracker : str
@@ -92,7 +93,7 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+    """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "coverage %", "worst class %", "moving class %", "width", "moving class's"]
     cells = [
         [

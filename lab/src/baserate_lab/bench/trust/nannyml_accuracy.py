@@ -1,8 +1,8 @@
 """Estimated accuracy beside NannyML's CBPE: ``python -m baserate_lab.bench.trust.nannyml_accuracy``.
 
-CBPE sees the same streams and knows the same holdout, and is asked in two ways: given the default adapter's outputs,
-about those, as our estimate is; and as it is meant to be used, given the model's own outputs, about the model left
-alone. NannyML is no dependency of this package: it is imported here alone.
+CBPE is given the same streams and the same holdout. It estimates two accuracies: that of the default adapter, from the
+adapter's outputs, as our estimate does; and, as it is meant to be used, that of the unchanged model from the model's
+outputs. NannyML is not a dependency of this package: only this module imports it.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from baserate_lab.bench.trust.accuracy import WINDOW, windows
 
 
 class Row(NamedTuple):
-    """Accuracies in %, of the adapted model and of the model alone; mean absolute errors in points."""
+    """Accuracies in % of the adapted and of the unchanged model; mean absolute errors in points."""
 
     model: str
     holdout: int
@@ -34,8 +34,8 @@ class Row(NamedTuple):
 
 
 def _nannyml() -> tuple[Any, Any]:
-    """NannyML, and pandas, which it takes its samples from."""
-    os.environ.setdefault("NML_DISABLE_USAGE_LOGGING", "1")  # it would report its use over the network
+    """NannyML, and pandas for its input."""
+    os.environ.setdefault("NML_DISABLE_USAGE_LOGGING", "1")  # otherwise it reports its use over the network
     try:
         return importlib.import_module("nannyml"), importlib.import_module("pandas")
     except ImportError as error:
@@ -46,12 +46,12 @@ def _nannyml() -> tuple[Any, Any]:
 
 
 class Cbpe:
-    """NannyML's estimate with its defaults, for windows like ours.
+    """NannyML's estimate with its defaults, for windows of the same size.
 
     Parameters
     ----------
     proba, y
-        The holdout: probabilities and labels.
+        Probabilities and labels of the holdout.
     """
 
     def __init__(self, proba: FloatArray, y: IntArray) -> None:
@@ -76,7 +76,7 @@ class Cbpe:
 
 
 def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 0) -> list[Row]:
-    """One row per shift, of a model and holdouts of a size; draw i has the seed ``(seed, size, i)``."""
+    """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
     found: dict[str, list[tuple[float, ...]]] = {}
     for i in range(n_draws):
@@ -96,7 +96,7 @@ def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+    """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "adapted: accuracy %", "ours", "mean confidence", "CBPE"]
     cells = [[r.model, f"{r.holdout:,}", r.shift, *(f"{value:.2f}" for value in r[3:])] for r in rows]
     return to_markdown([*head, "left alone: accuracy %", "CBPE of that"], cells, text=(0, 2))
