@@ -1,4 +1,4 @@
-"""CINIC-10: CIFAR-10's ten classes with images of ImageNet added, 32 x 32 pixels, 90,000 as source, 90,000 as target."""
+"""CINIC-10: CIFAR-10's ten classes with ImageNet images added, 32 x 32 pixels, 90,000 as source, 90,000 as target."""
 
 import os
 from pathlib import Path

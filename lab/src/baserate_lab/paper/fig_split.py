@@ -1,4 +1,4 @@
-"""Whether labelled data are better spent on training or on the holdout."""
+"""Figure: error against the share of labelled data used for training instead of the holdout."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
@@ -12,7 +12,7 @@ SHARES = (0.2, 0.35, 0.5, 0.7, 0.9)
 
 
 def cells(seeds: int) -> list[Cell]:
-    """A base model for each share."""
+    """Cells with a base model for each share."""
     return [
         cell
         for share in SHARES
@@ -21,7 +21,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """FLH-FTL gains from training on more, though that leaves it less holdout."""
+    """Claim that FLH-FTL gains from more training data, though that leaves less holdout."""
     text = "FLH-FTL is at its best with the largest part for training, though that leaves the least holdout."
     found = {share: findings.values("error", method="FLH-FTL", train_share=share) for share in SHARES}
     if not all(found.values()):

@@ -1,4 +1,4 @@
-"""The results behind an artefact: by seed, and as records beside the paper's numbers."""
+"""Results behind an artefact: by seed, and as records beside the paper's numbers."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,21 +14,21 @@ from baserate_lab.paper.runs import problems
 from baserate_lab.paper.runs.cells import Cell, Result
 
 _SHORT = {"marginal": "marginal", "batch_size": "batch", "train_share": "train", "n_rounds": "rounds"}
-_FIELDS = {"minutes": "seconds"}  # a metric that is a field of a result in another unit
+_FIELDS = {"minutes": "seconds"}  # metrics that are fields of a result in another unit
 _SCALE = {"minutes": 1 / 60}
 
 
 class Findings:
-    """What was found for one artefact.
+    """Results of one artefact.
 
     Parameters
     ----------
     artefact : Artefact
         The table or figure.
     cells : sequence of Cell
-        Those that were asked for.
+        The cells that were asked for.
     results : mapping of Cell to Result
-        Those that were run.
+        The results of those that were run.
     """
 
     def __init__(self, artefact: Artefact, cells: Sequence[Cell], results: Mapping[Cell, Result]) -> None:
@@ -41,7 +41,7 @@ class Findings:
 
     @cached_property
     def records(self) -> list[Record]:
-        """One per group of seeds and metric."""
+        """Records, one per group of seeds and metric."""
         return [
             record
             for group, found in self._groups.items()
@@ -50,7 +50,7 @@ class Findings:
         ]
 
     def values(self, metric: str, **fields: Any) -> dict[int, float]:
-        """A metric by seed, of the one group with these fields; empty if it was not run.
+        """Values of a metric by seed, for the one group with these fields; empty if it was not run.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Findings:
             group.dataset,
             group.model,
             group.shift,
-            group.holdout or None,  # learners have none
+            group.holdout or None,  # learners have no holdout
             group.method,
             metric,
             float(values.mean()) if len(values) else None,

@@ -1,4 +1,4 @@
-"""The main table again, with all of the holdout."""
+"""Table: all methods with the whole holdout."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import on_images
@@ -10,7 +10,7 @@ SHIFTS = ("ber", "sin")
 
 
 def cells(seeds: int) -> list[Cell]:
-    """Every data set of the table."""
+    """Cells of every data set of the table."""
     return [cell for problem in TABLE for cell in grid(problem, SHIFTS, PAPER, seeds, holdout=problem.full)]
 
 

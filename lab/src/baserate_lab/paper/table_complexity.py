@@ -1,4 +1,4 @@
-"""How running time and memory of the trackers grow."""
+"""Table: growth of the running time and memory of the trackers."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _POWERS = {"T^2": 2.0, "T log T": 1.0, "T": 1.0, "1": 0.0}
 
 
 def cells(seeds: int) -> list[Cell]:
-    """Each tracker for every length."""
+    """Cells of each tracker with every length."""
     return [
         Cell(NOTHING, NOTHING, NOTHING, 0, method, seed, n_rounds=n)
         for method in TRACKERS
@@ -25,7 +25,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Time and memory grow no faster than the paper says."""
+    """Claims that time and memory grow no faster than the paper says."""
     found = []
     for method in TRACKERS:
         for metric, growth in (("seconds", "time"), ("bytes", "memory")):

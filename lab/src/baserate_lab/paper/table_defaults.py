@@ -1,4 +1,4 @@
-"""Not in the paper: every method as the library sets it up where nothing is said."""
+"""Table, not in the paper: every method with the library's defaults."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.runs.cells import REAL, Cell, grid
@@ -11,7 +11,7 @@ PROBLEMS = (*TABLE, FOREST, SHL)
 
 
 def cells(seeds: int) -> list[Cell]:
-    """Every problem; the one that is a real stream in its own order as well."""
+    """Cells of every problem; the real stream also in its own order."""
     found: list[Cell] = []
     seeds = min(seeds, MOST_SEEDS)
     for problem in PROBLEMS:

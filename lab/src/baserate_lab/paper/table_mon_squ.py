@@ -1,4 +1,4 @@
-"""The same under monotone and square shifts."""
+"""Table: all methods under monotone and square shifts."""
 
 from baserate_lab.paper import table_uols
 from baserate_lab.paper.artefact import Artefact
@@ -9,7 +9,7 @@ SHIFTS = ("mon", "squ")
 
 
 def cells(seeds: int) -> list[Cell]:
-    """Every data set of the table."""
+    """Cells of every data set of the table."""
     return table_uols.cells(seeds, SHIFTS)
 
 

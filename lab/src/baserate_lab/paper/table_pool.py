@@ -1,4 +1,4 @@
-"""Not in the paper: what a bounded memory costs."""
+"""Table, not in the paper: the cost of a bounded memory."""
 
 from baserate_lab.paper import sols
 from baserate_lab.paper.artefact import Artefact
@@ -13,12 +13,12 @@ MOST_SEEDS = 10
 
 
 def cells(seeds: int) -> list[Cell]:
-    """The same learner, with all samples and with a quarter of them."""
+    """Cells of the same learner with all samples and with a quarter of them."""
     return sols.cells("mnist", NETWORK, min(seeds, MOST_SEEDS), METHODS)
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """A quarter of the samples is nearly enough."""
+    """Claim that a quarter of the samples is nearly enough."""
     text = "With a quarter of the stream in memory the error at the end of the run is within 1 point."
     whole, bounded = (findings.values("end_error", method=method) for method in METHODS)
     gaps = paired(bounded, whole)

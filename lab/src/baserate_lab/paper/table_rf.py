@@ -1,4 +1,4 @@
-"""A random forest on MNIST: a model without a last layer."""
+"""Table: a random forest on MNIST, a model without a last layer."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings, paired
@@ -11,12 +11,12 @@ METHODS = tuple(method for method in PAPER if method not in NEED_FEATURES)
 
 
 def cells(seeds: int) -> list[Cell]:
-    """One stream per seed."""
+    """Cells with one stream per seed."""
     return list(grid(FOREST, ("ber",), METHODS, seeds))
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """FLH-FTL is the best of what can be used with a forest."""
+    """Claim that FLH-FTL is the best of the methods that work with a forest."""
     text = "FLH-FTL makes fewer mistakes than FTH, FTFWH, ROGD and the forest left alone."
     best = findings.values("error", method="FLH-FTL")
     gaps = {m: paired(findings.values("error", method=m), best) for m in ("Base", "FTH", "FTFWH", "ROGD")}

@@ -1,4 +1,4 @@
-"""The main table: every method under Bernoulli and sinusoidal shifts, with little holdout."""
+"""Main table: every method under Bernoulli and sinusoidal shifts, with a small holdout."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ SHIFTS = ("ber", "sin")
 
 
 def cells(seeds: int, shifts: Sequence[str] = SHIFTS) -> list[Cell]:
-    """Every data set of the table."""
+    """Cells of every data set of the table."""
     return [cell for problem in TABLE for cell in grid(problem, shifts, (*PAPER, *BEYOND), seeds)]
 
 

@@ -1,4 +1,4 @@
-"""All that a run writes: a report, the tables in three formats, the figures in two."""
+"""Files of a run: a report, the tables in three formats, the figures in two."""
 
 import os
 from pathlib import Path
@@ -11,12 +11,12 @@ REPORT = "report.html"
 
 
 def write(run: Run, folder: str | os.PathLike[str]) -> None:
-    """Write everything into a folder, which is made if it is not there.
+    """Write everything into a folder, which is created if it does not exist.
 
     Parameters
     ----------
     run : Run
-        What was found.
+        The run.
     folder : path
         Gets ``report.html``, ``tables.md``, ``tables.tex``, and each figure as SVG and PNG.
     """

@@ -1,4 +1,4 @@
-"""Pieces of the HTML report: tables, claims, figures."""
+"""Parts of the HTML report: tables, claims, figures."""
 
 import itertools
 import re
@@ -17,7 +17,7 @@ _CLASSES = {True: "holds", False: "fails", None: "open"}
 
 
 def section(part: Part) -> str:
-    """An artefact: what it is, figures, tables, claims."""
+    """Section of an artefact: description, figures, tables, claims."""
     artefact = part.artefact
     pictures, numbers = figures(part), tables(part)
     if pictures and numbers:
@@ -35,7 +35,7 @@ def section(part: Part) -> str:
 
 
 def tables(part: Part) -> str:
-    """The tables of an artefact, beside each other as far as there is room."""
+    """Tables of an artefact, side by side if there is room."""
     found = blocks(part.artefact, part.records)
     lines = []
     for metric, group in itertools.groupby(found, key=lambda block: block.metric):
@@ -45,7 +45,7 @@ def tables(part: Part) -> str:
 
 
 def figures(part: Part) -> str:
-    """The figures of an artefact under their legend; in their place what to install, if that is missing."""
+    """Figures of an artefact under their legend, or the pip command if matplotlib is missing."""
     if part.artefact.kind != "figure" and part.timeline is None:
         return ""
     try:
@@ -78,7 +78,7 @@ def figures(part: Part) -> str:
 
 
 def claims(said: Sequence[Claim]) -> str:
-    """What is said about the numbers, and whether it holds."""
+    """List of claims, and whether they hold."""
     items = [
         f'<li><strong class="{_CLASSES[claim.holds]}">{verdict(claim)}</strong> {_prose(claim.text)}'
         + (f' <span class="evidence">{_prose(claim.evidence)}</span></li>' if claim.evidence else "</li>")
@@ -88,7 +88,7 @@ def claims(said: Sequence[Claim]) -> str:
 
 
 def counts(run: Run, found: Summary) -> str:
-    """How many numbers agree on each data set, and why the others do not."""
+    """Table of how many numbers agree on each data set, and why the others do not."""
     reasons = why(run, found)
     lines = [
         f'<tr><th scope="row">{escape(names.problem(name))}</th><td>{agree} of {compared}</td>'
@@ -101,7 +101,7 @@ def counts(run: Run, found: Summary) -> str:
 
 
 def differing(found: Summary) -> str:
-    """Every number that does not agree, folded away."""
+    """Folded table of every number that does not agree."""
     lines = [
         f'<tr><th scope="row">{escape(names.problem(record.problem))}</th>'
         f'<td class="text">{escape(record.artefact)}</td>'
@@ -135,7 +135,7 @@ def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td>-</td>"
     ours = f"<b>{entry.ours}</b>" if entry.best else escape(entry.ours)
-    # All cells keep room for two stars, so that the numbers stand in line.
+    # All cells keep room for two stars, so that the numbers are aligned.
     mark = f'<sup class="mark{len(entry.mark)}">{entry.mark}</sup>'
     paper = f'<span class="paper">{escape(entry.paper)}</span>' if entry.paper else ""
     return f"<td>{ours}{mark}{paper}</td>"

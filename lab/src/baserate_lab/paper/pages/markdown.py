@@ -21,9 +21,9 @@ def page(run: Run, figures: Mapping[str, str] | None = None) -> str:
     Parameters
     ----------
     run : Run
-        What to show.
+        The run.
     figures : mapping of str to str, optional
-        Of each artefact that was drawn, the name of the file, relative to the document.
+        File of each artefact that was drawn, relative to the document.
     """
     files = figures or {}
     parts = [
@@ -38,7 +38,7 @@ def page(run: Run, figures: Mapping[str, str] | None = None) -> str:
 
 
 def summary(run: Run) -> str:
-    """How far the run agrees with the paper, where it does not and why, what the paper claims, and on what it ran."""
+    """Summary of the run: agreement with the paper, differences and their reasons, claims, and machine."""
     found = summarise(run)
     lines = [f"**{found.sentence}** {found.left_out} {found.claims_sentence}".rstrip()]
     if found.datasets:
@@ -51,7 +51,7 @@ def summary(run: Run) -> str:
 
 
 def table(artefact: Artefact, records: Sequence[Record]) -> str:
-    """The tables of an artefact, each under what it shows."""
+    """Tables of an artefact, each under its caption."""
     found = []
     for block in blocks(artefact, records):
         rows = [[escaped(method), *map(_cell, cells)] for method, cells in block.rows]
@@ -60,7 +60,7 @@ def table(artefact: Artefact, records: Sequence[Record]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text whose signs mean themselves.
+    r"""Text with Markdown's special characters escaped.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _cell(entry: Entry | None) -> str:
 
 
 def _prose(text: str) -> str:
-    """Text whose signs mean themselves but for backticks, which set code."""
+    """Text with special characters escaped, except backticks, which mark code."""
     return "".join(part if part.startswith("`") else escaped(part) for part in re.split(r"(`[^`]+`)", text))
 
 

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that asks for nothing from outside."""
+"""Report of a run: one self-contained HTML file."""
 
 import os
 from html import escape
@@ -50,7 +50,7 @@ summary { cursor: pointer; font-weight: 600 }
 
 
 def render(run: Run) -> str:
-    """The page. The same run on the same machine gives the same page, byte for byte."""
+    """Render the page. The same run on the same machine gives the same page, byte for byte."""
     found = summarise(run)
     contents = "".join(
         f'<li><a href="#{escape(part.artefact.name)}">{escape(part.artefact.title)}</a></li>' for part in run.artefacts
@@ -70,7 +70,7 @@ def render(run: Run) -> str:
 
 
 def write(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, whole or not at all."""
+    """Write the page to a file atomically."""
     write_atomically(path, render(run).encode())
 
 

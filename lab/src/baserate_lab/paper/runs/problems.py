@@ -1,4 +1,4 @@
-"""The base models of the experiments, as the paper's tables have them."""
+"""Data sets and base models of the paper's tables."""
 
 from typing import Literal, NamedTuple
 
@@ -11,27 +11,27 @@ class Problem(NamedTuple):
     dataset, model : str
         A pair of `baserate_lab.models.RECIPES`.
     printed : str
-        The paper's name for the data set whose numbers stand beside ours.
+        The paper's name of the data set whose numbers are compared with ours.
     full : int
-        Labelled samples that the model was not trained on: the holdout of the tables with all of it.
+        Size of the whole holdout: all labelled samples that the model was not trained on.
     small : int
-        Labelled samples of the tables with little holdout: 2 % of all, as run, where that is enough.
+        Size of the small holdout: 2 % of the whole as in the published runs, or more if that is too little.
     lipschitz : float
-        The longest gradient of ROGD's loss, as it was set in the published run for that data set.
+        Bound on the gradient of ROGD's loss, as set in the published run for that data set.
     uogd_lipschitz : float
-        The same of UOGD's and ATLAS's, which decides their steps. 1 is what the published script falls back to when it
-        has none stored, and meets the figures of the synthetic data and the order of the methods on MNIST. By the
-        script's rule (the longest of 1,000 gradients at random weights and inputs) it is about 60 on Fashion-MNIST,
-        which meets the figures there. On MNIST the rule gives about 18, with which UOGD and ATLAS are level with FTH
-        under Mon, where the paper has them behind. Which of the two was run is not known; the printed figures decide.
+        The same for UOGD and ATLAS, which decides their step sizes. The published script uses 1 if it has no stored
+        value; this reproduces the numbers on the synthetic data and the order of the methods on MNIST. The script's
+        rule (the longest of 1,000 gradients at random weights and inputs) gives about 60 on Fashion-MNIST, which
+        reproduces the numbers there. On MNIST the rule gives about 18, which makes UOGD and ATLAS as good as FTH under
+        Mon; in the paper they are worse. It is not known which value was run, so the printed numbers decide.
     calibrator : "temperature" or "vector"
-        What makes the outputs honest before they are re-weighted.
+        Calibrator of the outputs before re-weighting.
     cheap : bool
-        Whether the base model is trained anew for each seed.
+        True: train a base model for each seed.
     most_seeds : int
-        More are not run, because the cells of this one take long.
+        Most seeds to run, because the cells of this problem take long.
     differs : str
-        What differs from the published run; empty if nothing is known to.
+        Known differences from the published run; empty if there are none.
     """
 
     dataset: str
@@ -48,12 +48,12 @@ class Problem(NamedTuple):
 
     @property
     def stand_in(self) -> str | None:
-        """The paper's data set in whose place this one is."""
+        """The paper's data set that this one stands in for, if any."""
         return None if self.dataset == self.printed else self.printed
 
     @property
     def title(self) -> str:
-        """As in a heading."""
+        """Title for a heading."""
         return f"{self.dataset} {self.model}"
 
 

@@ -1,4 +1,4 @@
-"""Print the tables of the supervised half's theory, and draw its figure."""
+"""Print the tables of the paper's theory with labels, and draw its figure."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The figure of the supervised half's theory: everything against the number of rounds."""
+"""Figure of the theory with labels: everything against the number of rounds."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from baserate_lab.paper.supervised.problems import FIXED, PATHS
 
 
 def _anchored(order: FloatArray, at: float) -> FloatArray:
-    """An order without its constant: moved to where a line begins."""
+    """Scale an order, which has no constant, to start at a given value."""
     return np.asarray(order * at / order[0])
 
 

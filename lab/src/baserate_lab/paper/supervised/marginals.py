@@ -1,4 +1,4 @@
-"""How well the class mix is known before each round, from the labels of the rounds before: no sample is needed."""
+"""Errors of the class mix that trackers predict from the labels of earlier rounds; no samples are needed."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ TRACKERS: dict[str, Callable[[], Tracker]] = {
 
 
 def bound(tracker: Tracker, k: int) -> Tracker:
-    """A tracker as a learner starts it: born at the uniform mix, its sightings are label frequencies."""
+    """A tracker as a learner sets it up: it starts at the uniform mix, and its inputs are label frequencies."""
     if isinstance(tracker, BindableTracker):
         tracker.bind(prior=uniform(k), sigma_min=None)
     return tracker
 
 
 def played(tracker: Tracker, sightings: FloatArray) -> FloatArray:
-    """What a tracker predicts before it sees each of some sightings."""
+    """Predictions of a tracker before each update."""
     predictions = np.empty_like(sightings)
     for t, z in enumerate(sightings):
         predictions[t] = tracker.predict()
@@ -41,9 +41,9 @@ def played(tracker: Tracker, sightings: FloatArray) -> FloatArray:
 
 
 def errors(n_rounds: int, seed: int) -> FloatArray:
-    """(trackers, 2) mean squared distance to the label frequencies of each round and to the true mix.
+    """Mean squared distance to the label frequencies of each round and to the true mix, (trackers, 2).
 
-    The shift is that of the paper's supervised table; all trackers see the same labels.
+    The shift is that of the paper's supervised table. All trackers are given the same labels.
     """
     rng = np.random.default_rng([seed, n_rounds])
     path = Bernoulli().path(n_rounds, K, rng)
@@ -56,13 +56,13 @@ def errors(n_rounds: int, seed: int) -> FloatArray:
 
 
 def run(lengths: Sequence[int] = LENGTHS, n_seeds: int = N_SEEDS, *, n_jobs: int = 1) -> FloatArray:
-    """The errors of every tracker: (lengths, seeds, trackers, 2)."""
+    """Errors of every tracker, (lengths, seeds, trackers, 2)."""
     cells = itertools.product(lengths, range(n_seeds))
     found = [value for _, value in run_all(errors, cells, "marginals", n_jobs=n_jobs)]
     return np.reshape(found, (len(lengths), n_seeds, len(TRACKERS), 2))
 
 
 def ratios(found: FloatArray) -> FloatArray:
-    """Mean errors of all trackers over seeds, as shares of those of follow the history: (lengths, trackers, 2)."""
+    """Mean errors over seeds as shares of those of `FollowTheHistory`, (lengths, trackers, 2)."""
     means = found.mean(axis=1)
     return np.asarray(means / means[:, :1])
