@@ -65,7 +65,7 @@ def _in_chunks(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
             yield from parallel(tasks[start : start + size])
 
 
-def run(
+def run_missing(
     cells: Sequence[Any],
     function: Callable[[Any], Any],
     store: Store,

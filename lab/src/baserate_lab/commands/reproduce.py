@@ -14,7 +14,7 @@ from baserate.commands.progress import progress_bars
 from baserate.commands.running import run_app
 
 if TYPE_CHECKING:
-    from baserate_lab.paper.pages.run import Run
+    from baserate_lab.paper.pages.run import Reproduction
     from baserate_lab.paper.reproduce import Choice
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,7 +104,7 @@ def reproduce(
         typer.echo(f"Report: {(out / files.REPORT).resolve()}")
 
 
-def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Run":
+def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Reproduction":
     """Run the cells with a progress bar; finished cells are stored whatever happens."""
     import joblib  # type: ignore[import-untyped]
 

@@ -13,7 +13,7 @@ from baserate.state import write_atomically
 Arrays = dict[str, NDArray[Any]]
 
 
-class Kept(NamedTuple):
+class CachedArrays(NamedTuple):
     """Arrays read from a cache file, and their origin."""
 
     arrays: Arrays
@@ -41,7 +41,7 @@ def write_arrays(path: Path, arrays: Arrays, origin: str) -> None:
     write_atomically(path, file.getvalue())
 
 
-def read_arrays(path: Path, sha256: str | None) -> Kept | None:
+def read_arrays(path: Path, sha256: str | None) -> CachedArrays | None:
     """Read a file of arrays; None if it is missing or damaged, or if the checksum differs."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -51,4 +51,4 @@ def read_arrays(path: Path, sha256: str | None) -> Kept | None:
         found = checksum(arrays)
     except Exception:  # a damaged file can raise anything
         return None
-    return Kept(arrays, origin) if found == (sha256 or written) else None
+    return CachedArrays(arrays, origin) if found == (sha256 or written) else None

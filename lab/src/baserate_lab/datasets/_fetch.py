@@ -76,7 +76,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DatasetRecipe:
     """Ways to obtain one data set.
 
     Parameters
@@ -97,12 +97,12 @@ class Recipe:
     sha256: str | None = None
 
 
-def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arrays:
+def obtain(recipe: DatasetRecipe, folder: str | os.PathLike[str] | None = None) -> Arrays:
     """Get the arrays of a data set, check them and store them in the cache.
 
     Parameters
     ----------
-    recipe : Recipe
+    recipe : DatasetRecipe
         The data set.
     folder : path, optional
         Folder of its files, or of an archive with them. Default: the data set's folder in the one named by
@@ -139,7 +139,7 @@ def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arra
     return arrays
 
 
-def named_folder(recipe: Recipe, folder: str | os.PathLike[str] | None) -> Path | None:
+def named_folder(recipe: DatasetRecipe, folder: str | os.PathLike[str] | None) -> Path | None:
     """The folder named by the user, as an argument or in the environment."""
     if folder is not None:
         place = Path(folder).expanduser().resolve()
@@ -165,7 +165,7 @@ def _stamp(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _find(recipe: Recipe, folder: Path) -> tuple[Layout, Path] | None:
+def _find(recipe: DatasetRecipe, folder: Path) -> tuple[Layout, Path] | None:
     """The first layout found in a folder, and where."""
     for layout, _ in recipe.ways:
         if (place := layout.find(folder)) is not None:
@@ -173,7 +173,7 @@ def _find(recipe: Recipe, folder: Path) -> tuple[Layout, Path] | None:
     return None
 
 
-def _check(recipe: Recipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
+def _check(recipe: DatasetRecipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
     found = checksum(arrays)
     if recipe.sha256 not in (None, found):
         raise WrongDataError(
@@ -183,7 +183,7 @@ def _check(recipe: Recipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
     return arrays, way
 
 
-def _read_folder(recipe: Recipe, folder: Path) -> tuple[Arrays, str]:
+def _read_folder(recipe: DatasetRecipe, folder: Path) -> tuple[Arrays, str]:
     """Read files in a folder, or else in an archive there, as clients leave it when run by hand."""
     if (found := _find(recipe, folder)) is not None:
         layout, place = found
@@ -194,12 +194,14 @@ def _read_folder(recipe: Recipe, folder: Path) -> tuple[Arrays, str]:
     return _first(recipe, ways, "unpacking", f"{folder} does not hold {recipe.name}.")
 
 
-def _fetch(recipe: Recipe) -> tuple[Arrays, str]:
+def _fetch(recipe: DatasetRecipe) -> tuple[Arrays, str]:
     ways = ((layout, getter) for layout, getter in recipe.ways if getter is not None)
     return _first(recipe, ways, "fetching", f"the data set {recipe.name} is not here.")
 
 
-def _first(recipe: Recipe, ways: Iterable[tuple[Layout, Getter]], doing: str, complaint: str) -> tuple[Arrays, str]:
+def _first(
+    recipe: DatasetRecipe, ways: Iterable[tuple[Layout, Getter]], doing: str, complaint: str
+) -> tuple[Arrays, str]:
     """Try each way, and return the data of the first that works."""
     failures: list[tuple[str, Exception]] = []
     for layout, getter in ways:
@@ -221,7 +223,7 @@ def _first(recipe: Recipe, ways: Iterable[tuple[Layout, Getter]], doing: str, co
     raise DataNotFoundError(f"{complaint} {_by_hand(recipe)}{tried}")
 
 
-def _by_hand(recipe: Recipe) -> str:
+def _by_hand(recipe: DatasetRecipe) -> str:
     """Instructions for getting the data by hand."""
     lines = [f"It is published at {recipe.page}. By hand, do one of:"]
     for layout, getter in recipe.ways:

@@ -43,13 +43,13 @@ LAYOUT = Layout(tuple(_FILES.values()), _read, suffix=".gz")
 def as_dataset(arrays: Arrays, class_names: tuple[str, ...], provenance: str) -> Dataset:
     """Images as rows of numbers in [0, 1], labels as int64."""
 
-    def rows(images: NDArray[Any]) -> NDArray[np.float32]:
+    def flattened(images: NDArray[Any]) -> NDArray[np.float32]:
         return images.reshape(len(images), -1).astype(np.float32) / np.float32(255)
 
     return Dataset(
-        rows(arrays["source_X"]),
+        flattened(arrays["source_X"]),
         arrays["source_y"].astype(np.int64),
-        rows(arrays["target_X"]),
+        flattened(arrays["target_X"]),
         arrays["target_y"].astype(np.int64),
         class_names,
         provenance,

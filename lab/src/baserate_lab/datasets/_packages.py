@@ -52,7 +52,7 @@ class Archive:
         unpack(self.path, folder)
 
 
-def run(command: Sequence[str], folder: Path) -> None:
+def run_client(command: Sequence[str], folder: Path) -> None:
     """Run a client in a folder; its output is shown only if it fails."""
     client = shutil.which(command[0])
     if client is None:
@@ -105,7 +105,7 @@ class NpmPackage:
 
     def get(self, folder: Path) -> None:
         """Put the package's files into an empty folder."""
-        run([*self.command.split(), "--fetch-retries=1", "--loglevel=error"], folder)
+        run_client([*self.command.split(), "--fetch-retries=1", "--loglevel=error"], folder)
         unpack(_only_file(folder), folder)
 
 
@@ -136,7 +136,7 @@ class PipPackage:
         wanted = folder / "wanted.txt"
         wanted.write_text(f"{self.name}=={self.version} --hash=sha256:{self.sha256}\n")
         client = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--retries=1", "--timeout=15"]
-        run([*client, "download", "--no-deps", *self.options, "--requirement", wanted.name], folder)
+        run_client([*client, "download", "--no-deps", *self.options, "--requirement", wanted.name], folder)
         wanted.unlink()
         unpack(_only_file(folder), folder)
 
@@ -157,5 +157,5 @@ class DebianPackage:
 
     def get(self, folder: Path) -> None:
         """Put the package's files into an empty folder."""
-        run(["apt-get", "download", self.name], folder)
-        run(["dpkg-deb", "-x", _only_file(folder).name, "."], folder)
+        run_client(["apt-get", "download", self.name], folder)
+        run_client(["dpkg-deb", "-x", _only_file(folder).name, "."], folder)

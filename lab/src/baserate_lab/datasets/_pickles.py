@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Record:
+class PickledObject:
     """Inert stand-in for an object of the file: its constructor arguments, and its state."""
 
     args: tuple[Any, ...] = ()
@@ -51,17 +51,17 @@ _NAMES = {
 
 
 class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> type[Record]:
+    def find_class(self, module: str, name: str) -> type[PickledObject]:
         if (module, name) not in _NAMES:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no table of data needs")
-        return Record
+        return PickledObject
 
     def persistent_load(self, pid: Any) -> Any:
         raise pickle.UnpicklingError("it refers to something outside itself")
 
 
 def read_records(raw: bytes) -> Any:
-    """Read a pickle as plain values, with a `Record` in place of every object.
+    """Read a pickle as plain values, with a `PickledObject` in place of every object.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_records(raw: bytes) -> Any:
         raise ValueError(f"the pickle is refused: {error}") from error
 
 
-def array(record: Record) -> Any:
+def array(record: PickledObject) -> Any:
     """An array of numbers or of texts; for an array of objects, the list of its entries."""
     if record.state is None:  # from protocol 5 on, the bytes are a constructor argument
         content, dtype, shape, order = record.args
@@ -86,12 +86,12 @@ def array(record: Record) -> Any:
     kind, order = dtype.args[0], dtype.state[1]
     if not re.fullmatch(r"[fi][48]|U[0-9]+", kind) or order not in {"<", ">"}:
         raise ValueError(f"the pickle is refused: it has entries of type {order}{kind}")
-    if isinstance(content, Record):
+    if isinstance(content, PickledObject):
         content = content.args[0].encode(content.args[1])  # old protocols write bytes as text
     return np.frombuffer(content, dtype=f"{order}{kind}").reshape(shape, order="F" if fortran else "C")
 
 
-def columns(table: Record) -> dict[str, NDArray[Any]]:
+def columns(table: PickledObject) -> dict[str, NDArray[Any]]:
     """The columns of a pickled pandas table (pandas 0.14.1 and later keep them in blocks of one dtype)."""
     _, blocks, names, _ = table.state["_data"].state
     return {

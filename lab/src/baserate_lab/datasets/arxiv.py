@@ -13,7 +13,7 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._dates import seconds
-from baserate_lab.datasets._fetch import DataNotFoundError, Layout, Recipe, named_folder, obtain
+from baserate_lab.datasets._fetch import DataNotFoundError, DatasetRecipe, Layout, named_folder, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._texts import one_line, pack, unpack
 
@@ -66,8 +66,8 @@ def _layout(name: str) -> Layout:
     return Layout((name,), partial(_read, name))
 
 
-WHOLE = Recipe("arxiv", page=_PAGE, ways=((_layout("arxiv-metadata-oai-snapshot.json"), None),))
-SAMPLE = Recipe(
+WHOLE = DatasetRecipe("arxiv", page=_PAGE, ways=((_layout("arxiv-metadata-oai-snapshot.json"), None),))
+SAMPLE = DatasetRecipe(
     "arxiv-sample",
     page=_PAGE,
     ways=(

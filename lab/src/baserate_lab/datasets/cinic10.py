@@ -5,7 +5,7 @@ from pathlib import Path
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._images import read_class_folders
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._official import Download, Published
@@ -23,7 +23,7 @@ def _read(folder: Path) -> Arrays:
 _OFFICIAL = Published(
     "https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", "md5:6ee4d0c996905fe93221de577967a372"
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "cinic10",
     page="https://datashare.ed.ac.uk/handle/10283/3192",
     ways=((Layout(("train", "test"), _read), Download((_OFFICIAL,))),),

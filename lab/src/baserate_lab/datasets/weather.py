@@ -3,11 +3,11 @@
 import os
 
 from baserate.datasets import Dataset
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._multiflow import MULTIFLOW, table
 from baserate_lab.datasets._third_first import third_first
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "weather",
     page="https://www.ncei.noaa.gov/products/land-based-station",
     ways=((table("weather.csv"), MULTIFLOW),),

@@ -3,7 +3,7 @@
 from baserate_lab.models._torch import nn, torch
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Two 3 x 3 convolutions beside a shortcut."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -43,7 +43,7 @@ class Network(nn.Module):
         inputs = width
         for stage in range(4):
             outputs = width * 2**stage
-            blocks += [Block(inputs, outputs, 1 if stage == 0 else 2), Block(outputs, outputs, 1)]
+            blocks += [ResidualBlock(inputs, outputs, 1 if stage == 0 else 2), ResidualBlock(outputs, outputs, 1)]
             inputs = outputs
         self.stages = nn.Sequential(*blocks)
         self.head = nn.Linear(inputs, classes)

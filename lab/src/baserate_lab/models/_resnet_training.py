@@ -24,7 +24,7 @@ _WARM_UP = 0.25  # share of the steps in which a one-cycle schedule rises to its
 
 
 class Plan(NamedTuple):
-    """Hyper-parameters of the training."""
+    """Hyper-parameters of the training. Its repr, with the name of the class, is part of a checkpoint's identity."""
 
     width: int
     epochs: int

@@ -10,7 +10,7 @@ from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
 from baserate_lab.paper.printed import Printed
 from baserate_lab.paper.runs.methods import PAPER
-from baserate_lab.paper.runs.problems import FASHION, MNIST, Problem
+from baserate_lab.paper.runs.problems import FASHION, MNIST, PaperProblem
 
 
 def standard_error(values: FloatArray) -> float:
@@ -32,7 +32,7 @@ def on_images(findings: Findings, shifts: Sequence[str]) -> list[Claim]:
     return found
 
 
-def same_order(findings: Findings, problem: Problem, shifts: Iterable[str], methods: Iterable[str]) -> Claim:
+def same_order(findings: Findings, problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str]) -> Claim:
     """Claim that every pair of methods that the paper separates has the same order here.
 
     A pair is separated if its printed means differ by more than two standard deviations of their difference.
@@ -60,7 +60,7 @@ def same_order(findings: Findings, problem: Problem, shifts: Iterable[str], meth
     return Claim(name, text, not wrong, evidence)
 
 
-def same_gap(findings: Findings, problem: Problem, shifts: Iterable[str]) -> Claim:
+def same_gap(findings: Findings, problem: PaperProblem, shifts: Iterable[str]) -> Claim:
     """Claim that the gain of FLH-FTL over the base model agrees with the paper within two pooled stds."""
     name = findings.artefact.name
     text = f"{problem.title}: the gap Base - FLH-FTL agrees with the paper's within two pooled stds."
@@ -84,6 +84,6 @@ def same_gap(findings: Findings, problem: Problem, shifts: Iterable[str]) -> Cla
     return Claim(name, text, holds if parts else None, ", ".join(parts) or "not run")
 
 
-def _gaps(findings: Findings, problem: Problem, shift: str, a: str, b: str) -> FloatArray:
+def _gaps(findings: Findings, problem: PaperProblem, shift: str, a: str, b: str) -> FloatArray:
     where = {"dataset": problem.dataset, "model": problem.model, "shift": shift}
     return paired(*(findings.values("error", method=method, **where) for method in (a, b)))

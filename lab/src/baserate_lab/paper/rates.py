@@ -71,35 +71,35 @@ def variation(path: FloatArray) -> float:
     return float(np.abs(np.diff(path, axis=0)).sum())
 
 
-class Run(NamedTuple):
+class PathResult(NamedTuple):
     """One tracker on one path: total squared error, and number of changes of its prediction."""
 
     error: float
     switches: int
 
 
-def play(tracker: Tracker, path: FloatArray, rng: np.random.Generator) -> Run:
-    """Run a tracker on the label frequencies of batches drawn along a path."""
-    sightings = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
+def track_path(tracker: Tracker, path: FloatArray, rng: np.random.Generator) -> PathResult:
+    """PathResult a tracker on the label frequencies of batches drawn along a path."""
+    estimates = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
     played = np.empty_like(path)
-    for t, z in enumerate(sightings):
+    for t, z in enumerate(estimates):
         played[t] = tracker.predict()
         tracker.update(z)
     switches = int((np.diff(played, axis=0) != 0).any(axis=1).sum())
-    return Run(float(((played - path) ** 2).sum()), switches)
+    return PathResult(float(((played - path) ** 2).sum()), switches)
 
 
-def play_all(path_name: str, n_rounds: int, seed: int, trackers: Sequence[str]) -> dict[str, Run]:
-    """Run several trackers on the same batches."""
+def track_all(path_name: str, n_rounds: int, seed: int, trackers: Sequence[str]) -> dict[str, PathResult]:
+    """PathResult several trackers on the same batches."""
     runs = {}
     for name in trackers:
         rng = np.random.default_rng([seed, n_rounds, list(PATHS).index(path_name)])
         path = PATHS[path_name](n_rounds, rng)
-        runs[name] = play(TRACKERS[name](path), path, rng)
+        runs[name] = track_path(TRACKERS[name](path), path, rng)
     return runs
 
 
-def run(
+def run_rates(
     paths: Iterable[str] = tuple(PATHS),
     trackers: Sequence[str] = tuple(TRACKERS),
     lengths: Sequence[int] = LENGTHS,
@@ -110,7 +110,7 @@ def run(
     """Total squared error and switches of every tracker on every path: arrays of shape (lengths, seeds, 2)."""
     # The longest first, so that no core is idle at the end.
     cells = list(itertools.product(sorted(lengths, reverse=True), list(paths), range(n_seeds)))
-    jobs = (delayed(play_all)(path, n_rounds, seed, trackers) for n_rounds, path, seed in cells)
+    jobs = (delayed(track_all)(path, n_rounds, seed, trackers) for n_rounds, path, seed in cells)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     console = Console(stderr=True)
     found: dict[tuple[str, str], FloatArray] = {}
@@ -209,8 +209,8 @@ class Cost(NamedTuple):
 def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 100) -> Cost:
     """Measure the last 256 of `n_rounds` rounds; the fastest of several repeats counts."""
     rng = np.random.default_rng(0)
-    sightings = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
-    before, timed = sightings[:-256], sightings[-256:]
+    estimates = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
+    before, timed = estimates[:-256], estimates[-256:]
     tracker = make()
     for z in before:
         tracker.update(z)
@@ -326,7 +326,7 @@ def main() -> None:
     options = parser.parse_args()
     console = Console(width=150, highlight=False)
     console.print(cost_table())  # first, while nothing else runs
-    results = run(n_jobs=options.jobs)
+    results = run_rates(n_jobs=options.jobs)
     regret = run_regrets(n_jobs=options.jobs)
     for table in (rates_table(results), errors_table(results), switches_table(results), regret_table(regret)):
         console.print(table)

@@ -17,13 +17,13 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.machine import machine
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.runs import problems
 from baserate_lab.paper.runs.cells import Cell, Result
 from baserate_lab.paper.runs.growth import TRACKERS
 from baserate_lab.paper.runs.learning import LEARNERS
 from baserate_lab.paper.runs.methods import METHODS
-from baserate_lab.paper.runs.run import PROTOCOL, base_model, prepare, run
+from baserate_lab.paper.runs.run import PROTOCOL, base_model, run_cell, train_base_model
 
 ALL = "all"
 SEEDS, QUICK_SEEDS = 10, 3
@@ -125,7 +125,7 @@ def reproduce(
     only_kept: bool = False,
     progress: Progress = no_progress,
     command: str = "",
-) -> Run:
+) -> Reproduction:
     """Run the selected cells that have no result yet, and collect all results.
 
     Cells run in parallel as set by ``joblib.parallel_config``, by default in one process. Ctrl-C loses only the running
@@ -157,7 +157,7 @@ def reproduce(
     failures = _prepare(missing, progress)
     runnable = [cell for cell in missing if base_model(cell) not in failures]
     done = progress("Cells", len(runnable))
-    failed = grid.run(runnable, run, store, expected=_EXPECTED, watch=lambda _: done())
+    failed = grid.run_missing(runnable, run_cell, store, expected=_EXPECTED, watch=lambda _: done())
     failed |= {cell: failures[base_model(cell)] for cell in missing if base_model(cell) in failures}
     parts = []
     for artefact in choice.artefacts:
@@ -165,14 +165,14 @@ def reproduce(
             findings = Findings(artefact, cells[artefact.name], store.results)
             # Most claims cannot be checked on a part of an artefact.
             claims = [claim for claim in artefact.claims(findings) if claim.holds is not None or choice.is_whole]
-            parts.append(Part(artefact, findings.records, claims, artefact.timeline(findings)))
+            parts.append(ShownArtefact(artefact, findings.records, claims, artefact.timeline(findings)))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
     if choice.quick:
         reasons = {name: f"{text} In a quick run all seeds share one network." for name, text in reasons.items()}
     shown = {cell: store.results[cell] for found in cells.values() for cell in found if cell in store.results}
     in_methods = sum(result.seconds for result in shown.values())
     why = list(dict.fromkeys(failure.reason for failure in failed.values()))
-    return Run(command, time.perf_counter() - started, parts, reasons, in_methods, why)
+    return Reproduction(command, time.perf_counter() - started, parts, reasons, in_methods, why)
 
 
 def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:
@@ -199,7 +199,7 @@ def _prepare(cells: Sequence[Cell], progress: Progress) -> dict[object, grid.Fai
     keys = [key for key in wanted if not (not key[-1] and (*key[:-1], True) in wanted)]
     done = progress("Base models", len(keys))
     failures: dict[object, grid.Failure] = {}
-    for key, result in grid.each(prepare, keys, _EXPECTED):
+    for key, result in grid.each(train_base_model, keys, _EXPECTED):
         if isinstance(result, grid.Failure):
             failures[key] = result
         done()

@@ -10,7 +10,7 @@ from baserate_lab.paper.runs.cells import Cell
 
 
 def run(method, n_rounds, seed=0):
-    return growth.run(Cell("", "", "", 0, method, seed, n_rounds=n_rounds))
+    return growth.run_growth(Cell("", "", "", 0, method, seed, n_rounds=n_rounds))
 
 
 @pytest.mark.parametrize(("method", "kind"), [("FLH-FTL", FLHFTL), ("Aligator", Aligator), ("Arrows", Arrows)])

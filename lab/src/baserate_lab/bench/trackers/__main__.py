@@ -12,9 +12,9 @@ from baserate._version import __version__
 from baserate.state import write_atomically
 from baserate_lab.bench import grid
 from baserate_lab.bench.store import Store, StoreError
-from baserate_lab.bench.trackers.cells import TABLES, Cell, Result, cells
+from baserate_lab.bench.trackers.cells import TABLES, TrackingCell, TrackingResult, cells
 from baserate_lab.bench.trackers.page import COMMAND, FIGURE, PAGE, bars, page
-from baserate_lab.bench.trackers.running import PROTOCOL, run
+from baserate_lab.bench.trackers.running import PROTOCOL, run_tracking
 from baserate_lab.bench.trackers.sets import SETS
 from baserate_lab.datasets import DataNotFoundError, WrongDataError
 
@@ -28,11 +28,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = Console(stderr=True, highlight=False)
     path = options.results or options.out / "results.parquet"
     try:
-        store = Store(path, Cell, Result, protocol=PROTOCOL, made_by={"baserate": __version__})
+        store = Store(path, TrackingCell, TrackingResult, protocol=PROTOCOL, made_by={"baserate": __version__})
     except StoreError as error:
         log.print(str(error), markup=False)
         return 2
-    failures: dict[Cell, grid.Failure] = {}
+    failures: dict[TrackingCell, grid.Failure] = {}
     if not options.no_run:
         try:
             failures = _run(cells(options.tables, options.seeds, options.data), store, options.jobs, log)
@@ -61,13 +61,15 @@ def write(store: Store, folder: Path) -> None:
     draw(store.results, folder / FIGURE)
 
 
-def _run(wanted: Sequence[Cell], store: Store, jobs: int, log: Console) -> dict[Cell, grid.Failure]:
+def _run(wanted: Sequence[TrackingCell], store: Store, jobs: int, log: Console) -> dict[TrackingCell, grid.Failure]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     missing = store.missing(wanted)
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=log, transient=True) as progress:
         task = progress.add_task("Cells", total=len(missing))
         with joblib.parallel_config(n_jobs=jobs):
-            return grid.run(missing, run, store, expected=_EXPECTED, watch=lambda _: progress.advance(task))
+            return grid.run_missing(
+                missing, run_tracking, store, expected=_EXPECTED, watch=lambda _: progress.advance(task)
+            )
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

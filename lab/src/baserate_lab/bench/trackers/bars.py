@@ -7,8 +7,17 @@ import numpy as np
 
 from baserate.protocols import FloatArray
 from baserate_lab.bench.trackers import cells
-from baserate_lab.bench.trackers.cells import CAUSAL, ORACLE, SIZES, START, TRANSDUCTIVE, WINDOW, Plan, Problem
-from baserate_lab.bench.trackers.findings import Block, Kept, Measured, block, paired
+from baserate_lab.bench.trackers.cells import (
+    CAUSAL,
+    ORACLE,
+    SIZES,
+    START,
+    TRANSDUCTIVE,
+    WINDOW,
+    TablePlan,
+    TrackingProblem,
+)
+from baserate_lab.bench.trackers.findings import Measured, ResultBlock, TrackingResults, block, paired
 from baserate_lab.bench.trackers.streams import EVEN
 
 VARIANTS = (START, WINDOW)
@@ -42,7 +51,7 @@ class Bar(NamedTuple):
         return "not run" if self.holds is None else "holds" if self.holds else "does not hold"
 
 
-def named(problem: Problem) -> str:
+def named(problem: TrackingProblem) -> str:
     """A cell described in words."""
     parts = [problem.data, problem.shift, f"n = {problem.n}"]
     parts += [f"holdout {problem.holdout:,}"] if problem.holdout else []
@@ -60,14 +69,14 @@ def at_most(text: str, limit: float, measured: Measured, unit: str = "", digits:
     return Bar(text, f"<= {limit:g}{unit}", measured.shown(digits) + unit, bool(measured.value <= limit))
 
 
-def geometric_bar(text: str, limit: float, mses: Block, method: str, others: Sequence[str]) -> Bar:
+def geometric_bar(text: str, limit: float, mses: ResultBlock, method: str, others: Sequence[str]) -> Bar:
     """A bar for a geometric mean of ratios, which must not exceed a limit."""
     if not mses.problems:
         return not_run(text, f"<= {limit:g}")
     return at_most(text, limit, mses.geometric(method, others))
 
 
-def worst_ratio_bar(text: str, limit: float, mses: Block, method: str, others: Sequence[str]) -> Bar:
+def worst_ratio_bar(text: str, limit: float, mses: ResultBlock, method: str, others: Sequence[str]) -> Bar:
     """A bar for ratios, none of which may exceed a limit."""
     if not mses.problems:
         return not_run(text, f"<= {limit:g}")
@@ -79,7 +88,9 @@ def worst_ratio_bar(text: str, limit: float, mses: Block, method: str, others: S
     return bar._replace(where="; ".join(above) or named(mses.problems[worst]))
 
 
-def not_above_bar(text: str, limit: float, errors: float, problems: Sequence[Problem], found: list[Measured]) -> Bar:
+def not_above_bar(
+    text: str, limit: float, errors: float, problems: Sequence[TrackingProblem], found: list[Measured]
+) -> Bar:
     """A bar for differences, none of which may exceed a limit by more than `errors` standard errors.
 
     The bar shows the difference that exceeds the limit by the most standard errors, or is closest below it.
@@ -98,7 +109,7 @@ def not_above_bar(text: str, limit: float, errors: float, problems: Sequence[Pro
     return Bar(text, says, shown, not broken, "; ".join(broken) or named(problems[worst]))
 
 
-def closed(errors: Block) -> Measured:
+def closed(errors: ResultBlock) -> Measured:
     """The share of the gap in error between literal FLH-FTL and the oracle that is closed; gaps are summed over cells.
 
     NaN if there is no gap.
@@ -114,7 +125,7 @@ def closed(errors: Block) -> Measured:
     return errors.measured(share)
 
 
-def _gap_bars(errors: Block) -> list[Bar]:
+def _gap_bars(errors: ResultBlock) -> list[Bar]:
     """Bars that at least half of the gap is closed, read in three ways."""
     text = "share of the gap in error between literal FLH-FTL and the oracle that is closed, n >= 10"
     switching = errors.where(lambda p: p.n in LARGE and p.shift.split()[0] in ("Bernoulli", "Square"))
@@ -139,7 +150,7 @@ def _gap_bars(errors: Block) -> list[Bar]:
     return [*bars, Bar(line, ">= 0.5", each[least].shown(), not below, where)]
 
 
-def _transductive_bars(errors: Block) -> list[Bar]:
+def _transductive_bars(errors: ResultBlock) -> list[Bar]:
     """Bars that the transductive mode helps, for every batch size."""
     bars = []
     for n in SIZES:
@@ -155,7 +166,7 @@ def _transductive_bars(errors: Block) -> list[Bar]:
     return bars
 
 
-def main_bars(kept: Kept) -> list[Bar]:
+def main_bars(kept: TrackingResults) -> list[Bar]:
     """Bars of the main table: methods fitted on the whole holdout."""
     mses, errors = (block(kept, cells.main(), quantity) for quantity in ("mse", "error"))
     large, single = mses.where(lambda p: p.n in LARGE), mses.where(lambda p: p.n == 1)
@@ -174,13 +185,13 @@ def main_bars(kept: Kept) -> list[Bar]:
     ]
 
 
-def _error_bar(text: str, errors: Block) -> Bar:
+def _error_bar(text: str, errors: ResultBlock) -> Bar:
     return not_above_bar(text, 0.15, 3.0, errors.problems, errors.difference_to_better(CAUSAL, VARIANTS))
 
 
-def small_holdout_bars(kept: Kept) -> list[Bar]:
+def small_holdout_bars(kept: TrackingResults) -> list[Bar]:
     """Bars for every cell with a small holdout; bars on geometric means would need all batch sizes."""
-    plan: Plan = cells.small()
+    plan: TablePlan = cells.small()
     mses, errors = (block(kept, plan, quantity) for quantity in ("mse", "error"))
     on = f"on a holdout of {cells.SMALL:,}"
     text = f"causal, {on}: MSE beside that of the better FLH-FTL, every cell (the worst)"

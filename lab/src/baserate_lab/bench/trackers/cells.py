@@ -26,7 +26,7 @@ DISTORTED_SHIFTS, DISTORTED_HOLDOUTS = (STILL, "Bernoulli", "Monotone", "Sinusoi
 LIMIT_SET, LIMIT_SHIFTS = "cifar10", ("Bernoulli", "Bernoulli drawn")
 
 
-class Problem(NamedTuple):
+class TrackingProblem(NamedTuple):
     """Everything about a cell except its method and seed.
 
     Attributes
@@ -54,7 +54,7 @@ class Problem(NamedTuple):
     rounds: int = 1000
 
 
-class Cell(NamedTuple):
+class TrackingCell(NamedTuple):
     """One method with one seed on one problem; the fields of the problem follow."""
 
     method: str
@@ -68,61 +68,61 @@ class Cell(NamedTuple):
     rounds: int = 1000
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> TrackingProblem:
         """The problem: the cell without method and seed."""
-        return Problem(*self[2:])
+        return TrackingProblem(*self[2:])
 
 
-class Result(NamedTuple):
+class TrackingResult(NamedTuple):
     """Result of a cell: mean squared error of the tracked class mix, and the share of wrong predictions."""
 
     mse: float
     error: float
 
 
-Plan = list[tuple[Problem, tuple[str, ...]]]
+TablePlan = list[tuple[TrackingProblem, tuple[str, ...]]]
 """Problems, each with the methods to run on it."""
 
 
-def main() -> Plan:
+def main() -> TablePlan:
     """Plan of the main table: every set, shift and batch size; methods fitted on the whole holdout."""
-    return [(Problem(*at), METHODS) for at in itertools.product(SETS, (*EVEN, *DRAWN), SIZES)]
+    return [(TrackingProblem(*at), METHODS) for at in itertools.product(SETS, (*EVEN, *DRAWN), SIZES)]
 
 
-def small() -> Plan:
+def small() -> TablePlan:
     """Plan with a small holdout. The digits are left out: their holdout is smaller anyway."""
     sets = [name for name in SETS if name != "digits"]
-    return [(Problem(data, shift, 10, SMALL), METHODS) for data, shift in itertools.product(sets, EVEN)]
+    return [(TrackingProblem(data, shift, 10, SMALL), METHODS) for data, shift in itertools.product(sets, EVEN)]
 
 
-def limit() -> Plan:
+def limit() -> TablePlan:
     """Plan for the comparison with a Bayes filter that is told both mixes and the switching rate."""
-    return [(Problem(LIMIT_SET, *at), (CAUSAL, TOLD, ORACLE)) for at in itertools.product(LIMIT_SHIFTS, SIZES)]
+    return [(TrackingProblem(LIMIT_SET, *at), (CAUSAL, TOLD, ORACLE)) for at in itertools.product(LIMIT_SHIFTS, SIZES)]
 
 
-def labels() -> Plan:
+def labels() -> TablePlan:
     """Plan with labels: a few at once, the same few late, and all of them."""
-    few: Plan = [
-        (Problem(data, shift, 10, labels=known), (CAUSAL,))
+    few: TablePlan = [
+        (TrackingProblem(data, shift, 10, labels=known), (CAUSAL,))
         for data, shift, known in itertools.product(LABELLED_SETS, LABELLED_SHIFTS, ("", "late", "some"))
     ]
     rivals = (HISTORY, START, WINDOW, CAUSAL)
     every = itertools.product(LABELLED_SETS, (*EVEN, *DRAWN))
-    return [*few, *((Problem(data, shift, 10, labels="all"), rivals) for data, shift in every)]
+    return [*few, *((TrackingProblem(data, shift, 10, labels="all"), rivals) for data, shift in every)]
 
 
-def miscalibration() -> Plan:
+def miscalibration() -> TablePlan:
     """Plan with miscalibrated outputs and a small holdout to correct them on."""
     every = itertools.product(DISTORTED_SETS, DISTORTED_SHIFTS, [10], DISTORTED_HOLDOUTS, ("", *DISTORTIONS))
-    return [(Problem(*at), (BASE, CALIBRATED, CAUSAL)) for at in every]
+    return [(TrackingProblem(*at), (BASE, CALIBRATED, CAUSAL)) for at in every]
 
 
-def constant() -> Plan:
+def constant() -> TablePlan:
     """Plan without any shift."""
-    return [(Problem(data, STILL, 10), (BASE, CALIBRATED, CAUSAL)) for data in SETS]
+    return [(TrackingProblem(data, STILL, 10), (BASE, CALIBRATED, CAUSAL)) for data in SETS]
 
 
-TABLES: dict[str, Callable[[], Plan]] = {
+TABLES: dict[str, Callable[[], TablePlan]] = {
     "main": main,
     "small-holdout": small,
     "limit": limit,
@@ -132,16 +132,16 @@ TABLES: dict[str, Callable[[], Plan]] = {
 }
 
 
-def cells(tables: Iterable[str], seeds: int, data: Iterable[str] = ()) -> list[Cell]:
+def cells(tables: Iterable[str], seeds: int, data: Iterable[str] = ()) -> list[TrackingCell]:
     """Cells of some tables without repetitions, grouped by stream; of all sets unless `data` names some."""
     wanted = set(data) or set(SETS)
-    planned: dict[Problem, dict[str, None]] = {}
+    planned: dict[TrackingProblem, dict[str, None]] = {}
     for table in tables:
         for problem, methods in TABLES[table]():
             if problem.data in wanted:
                 planned.setdefault(problem, {}).update(dict.fromkeys(methods))
     return [
-        Cell(method, seed, *problem)
+        TrackingCell(method, seed, *problem)
         for problem, methods in planned.items()
         for seed in range(seeds)
         for method in methods

@@ -9,7 +9,7 @@ from baserate.reports.page import LIGHT
 from baserate_lab.bench.trackers import cells
 from baserate_lab.bench.trackers.bars import LARGE, VARIANTS
 from baserate_lab.bench.trackers.cells import CAUSAL, TRANSDUCTIVE
-from baserate_lab.bench.trackers.findings import Kept, Measured, block
+from baserate_lab.bench.trackers.findings import Measured, TrackingResults, block
 from baserate_lab.bench.trackers.sets import SETS
 
 ALL = "all sets"
@@ -25,7 +25,7 @@ BARS = {CAUSAL: {(1,): 0.82, LARGE: 0.38}, TRANSDUCTIVE: {LARGE: 0.22}}
 _STYLES = {CAUSAL: ("causal", LIGHT["line0"]), TRANSDUCTIVE: ("transductive", LIGHT["line1"])}
 
 
-def shares(kept: Kept) -> dict[tuple[str, tuple[int, ...], str], Measured]:
+def shares(kept: TrackingResults) -> dict[tuple[str, tuple[int, ...], str], Measured]:
     """MSE as a share of that of the better FLH-FTL, by set (or all sets), samples per round and method."""
     mses = block(kept, cells.main(), "mse")
     found = {}
@@ -38,7 +38,7 @@ def shares(kept: Kept) -> dict[tuple[str, tuple[int, ...], str], Measured]:
     return found
 
 
-def draw(kept: Kept, path: str | os.PathLike[str]) -> None:
+def draw(kept: TrackingResults, path: str | os.PathLike[str]) -> None:
     """Draw one row per set and one panel per batch size, into a file whose suffix sets the format."""
     from baserate_lab.bench.figures import figure_file
 

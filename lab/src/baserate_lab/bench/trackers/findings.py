@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.protocols import FloatArray
-from baserate_lab.bench.trackers.cells import Cell, Plan, Problem, Result
+from baserate_lab.bench.trackers.cells import TablePlan, TrackingCell, TrackingProblem, TrackingResult
 
 _RESAMPLES = 1000
 
-Kept = Mapping[Cell, Result]
+TrackingResults = Mapping[TrackingCell, TrackingResult]
 """Results by cell, as a store holds them."""
 
 
@@ -26,12 +26,12 @@ class Measured(NamedTuple):
         return f"{self.value:.{digits}f}{margin}"
 
 
-class Block(NamedTuple):
+class ResultBlock(NamedTuple):
     """Numbers of several methods on several problems, all with the same seeds.
 
     Attributes
     ----------
-    problems : tuple of Problem
+    problems : tuple of TrackingProblem
         The first axis.
     methods : tuple of str
         The last axis.
@@ -39,14 +39,14 @@ class Block(NamedTuple):
         The numbers.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[TrackingProblem, ...]
     methods: tuple[str, ...]
     values: FloatArray
 
-    def where(self, wanted: Callable[[Problem], bool]) -> "Block":
+    def where(self, wanted: Callable[[TrackingProblem], bool]) -> "ResultBlock":
         """The same block with only the wanted problems."""
         chosen = [i for i, problem in enumerate(self.problems) if wanted(problem)]
-        return Block(tuple(self.problems[i] for i in chosen), self.methods, self.values[chosen])
+        return ResultBlock(tuple(self.problems[i] for i in chosen), self.methods, self.values[chosen])
 
     def of(self, method: str) -> FloatArray:
         """Numbers of one method, (problems, seeds)."""
@@ -105,19 +105,19 @@ def paired(differences: FloatArray) -> Measured:
     return Measured(float(np.mean(differences)), error)
 
 
-def n_seeds(kept: Kept) -> int:
+def n_seeds(kept: TrackingResults) -> int:
     """Number of seeds among the results."""
     return 1 + max((cell.seed for cell in kept), default=-1)
 
 
-def block(kept: Kept, plan: Plan, quantity: str, methods: Sequence[str] | None = None) -> Block:
+def block(kept: TrackingResults, plan: TablePlan, quantity: str, methods: Sequence[str] | None = None) -> ResultBlock:
     """Numbers of those problems of a plan that have results of all methods and seeds.
 
     Parameters
     ----------
-    kept : mapping of Cell to Result
+    kept : mapping of TrackingCell to TrackingResult
         The results.
-    plan : list of (Problem, methods)
+    plan : list of (TrackingProblem, methods)
         The problems wanted.
     quantity : str
         "mse", or "error" (in percent).
@@ -129,16 +129,18 @@ def block(kept: Kept, plan: Plan, quantity: str, methods: Sequence[str] | None =
     scale = 100.0 if quantity == "error" else 1.0
     found = {}
     for problem, _ in plan:
-        wanted = [[Cell(method, seed, *problem) for method in asked] for seed in seeds]
+        wanted = [[TrackingCell(method, seed, *problem) for method in asked] for seed in seeds]
         if seeds and all(cell in kept for row in wanted for cell in row):
             found[problem] = [[scale * getattr(kept[cell], quantity) for cell in row] for row in wanted]
     values = np.array(list(found.values())).reshape(len(found), max(len(seeds), 1), len(asked))
-    return Block(tuple(found), asked, values)
+    return ResultBlock(tuple(found), asked, values)
 
 
-def share_complete(kept: Kept, plans: Iterable[Plan]) -> tuple[int, int]:
+def share_complete(kept: TrackingResults, plans: Iterable[TablePlan]) -> tuple[int, int]:
     """Number of problems with results of all methods and seeds, and number of all problems."""
     problems = [(problem, methods) for plan in plans for problem, methods in plan]
     seeds = range(n_seeds(kept))
-    done = sum(all(Cell(m, seed, *problem) in kept for m in methods for seed in seeds) for problem, methods in problems)
+    done = sum(
+        all(TrackingCell(m, seed, *problem) in kept for m in methods for seed in seeds) for problem, methods in problems
+    )
     return (done if seeds else 0), len(problems)

@@ -6,7 +6,7 @@ from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trackers import sections
 from baserate_lab.bench.trackers.bars import Bar, main_bars, small_holdout_bars
 from baserate_lab.bench.trackers.cells import TABLES
-from baserate_lab.bench.trackers.findings import Kept, n_seeds, share_complete
+from baserate_lab.bench.trackers.findings import TrackingResults, n_seeds, share_complete
 from baserate_lab.bench.trackers.more_bars import constant_bars, label_bars, limit_bars, miscalibration_bars
 
 COMMAND = "python -m baserate_lab.bench.trackers"
@@ -22,17 +22,17 @@ _PARTS = {
 }
 
 
-def bars(kept: Kept) -> dict[str, list[Bar]]:
+def bars(kept: TrackingResults) -> dict[str, list[Bar]]:
     """All acceptance bars, by section."""
     return {title: part(kept) for title, part in _PARTS.items()}
 
 
-def page(kept: Kept, *, figure: str = FIGURE) -> str:
+def page(kept: TrackingResults, *, figure: str = FIGURE) -> str:
     """The page in Markdown.
 
     Parameters
     ----------
-    kept : mapping of Cell to Result
+    kept : mapping of TrackingCell to TrackingResult
         The results.
     figure : str
         The figure's file, beside the page.

@@ -11,7 +11,7 @@ from baserate.protocols import Adapter, Tracker
 from baserate.trackers import FLHFTL, FollowTheHistory, LikelihoodMixture
 from baserate.trust import HoldoutWarning
 from baserate_lab.bench.trackers import cells
-from baserate_lab.bench.trackers.cells import Cell, Result
+from baserate_lab.bench.trackers.cells import TrackingCell, TrackingResult
 from baserate_lab.bench.trackers.sets import Fitted, holdout
 from baserate_lab.bench.trackers.some_labels import SomeLabels
 from baserate_lab.bench.trackers.streams import Stream, stream
@@ -21,7 +21,7 @@ PROTOCOL = 2
 """Raise this when the same cell would give another result: stored cells are then run again."""
 
 
-def run(cell: Cell) -> Result:
+def run_tracking(cell: TrackingCell) -> TrackingResult:
     """Run a cell; the result depends on the cell alone."""
     with threadpool_limits(1):  # bit-identical on any machine, and faster for small matrices
         learnt = holdout(cell.data, cell.holdout, cell.distortion, cell.seed)
@@ -35,7 +35,7 @@ def run(cell: Cell) -> Result:
             assert isinstance(method, RegressAndReweight)
             method = SomeLabels(method, *cells.LABELS[cell.labels], cell.seed)
         found = evaluate(method, along.batches, labels=bool(cell.labels))
-    return Result(found.mse, found.error_rate)
+    return TrackingResult(found.mse, found.error_rate)
 
 
 def adapter(method: str, along: Stream, calibrator: Fitted) -> Adapter:

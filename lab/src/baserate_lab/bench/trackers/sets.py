@@ -39,7 +39,7 @@ DISTORTIONS: dict[str, tuple[float, bool]] = {
 """Temperature that divides the logits, and whether a random bias is then added to each class's logit."""
 
 
-class Pool(NamedTuple):
+class SetLogits(NamedTuple):
     """Logits and labels of holdout and pool."""
 
     holdout_logits: FloatArray
@@ -73,7 +73,7 @@ class Fitted:
         return self.calibrator.transform(proba)
 
 
-class Holdout(NamedTuple):
+class CalibratedHoldout(NamedTuple):
     """Data that methods are fitted on, and the calibrator fitted on it."""
 
     proba: FloatArray
@@ -82,12 +82,12 @@ class Holdout(NamedTuple):
 
 
 @functools.cache
-def load(name: str) -> Pool:
+def load(name: str) -> SetLogits:
     """Load a set by its name."""
     if name == "digits":
         return _digits()
     found = outputs(*RECIPES[name], progress=False)
-    return Pool(
+    return SetLogits(
         found.holdout_logits.astype(np.float64),
         found.holdout_y,
         found.target_logits.astype(np.float64),
@@ -95,7 +95,7 @@ def load(name: str) -> Pool:
     )
 
 
-def _digits() -> Pool:
+def _digits() -> SetLogits:
     """Logistic regression on 200 digits, as in `baserate.demo.experiment`.
 
     The split differs, because rounds of 100 samples of one class need a pool with 100 samples of each class.
@@ -106,7 +106,7 @@ def _digits() -> Pool:
     split: Any = train_test_split(rest_X, rest_y, train_size=200, stratify=rest_y, random_state=0)
     train_X, holdout_X, train_y, holdout_y = split
     model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
-    return Pool(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
+    return SetLogits(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
 
 
 def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
@@ -118,16 +118,16 @@ def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
     return np.asarray(softmax(logits, axis=1))
 
 
-def holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+def holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
     """A random part of a set's holdout, or all of it if `size` is 0, and the default calibrator fitted on it."""
     # The whole holdout without distortion does not depend on the seed: it is computed once.
     return _holdout(name, size, distortion, seed if size or distortion else 0)
 
 
 @functools.lru_cache(maxsize=16)
-def _holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+def _holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
     pool = load(name)
     every = np.arange(len(pool.holdout_y))
     rows = np.random.default_rng([UNSEEN, seed, 2]).choice(every, size, replace=False) if size else every
     proba, y = distorted(pool.holdout_logits[rows], distortion, seed), pool.holdout_y[rows]
-    return Holdout(proba, y, Fitted(AutoCalibrator().fit(proba, y)))
+    return CalibratedHoldout(proba, y, Fitted(AutoCalibrator().fit(proba, y)))

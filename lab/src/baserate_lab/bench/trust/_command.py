@@ -23,8 +23,8 @@ def parser(
     return made
 
 
-def for_all(asked: argparse.Namespace, run: Callable[[str, int], list[Row]]) -> list[Row]:
+def for_all(asked: argparse.Namespace, measure: Callable[[str, int], list[Row]]) -> list[Row]:
     """Rows of every model and holdout size that was asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # small holdouts are tested on purpose
-        return [row for model in asked.models for size in asked.holdouts for row in run(model, size)]
+        return [row for model in asked.models for size in asked.holdouts for row in measure(model, size)]

@@ -18,7 +18,7 @@ _MOST = 4.0  # the largest change searched
 _MEASURED = 6000  # samples to measure accuracy with
 
 
-class Pool(NamedTuple):
+class SamplePool(NamedTuple):
     """Labelled samples in random order, and a model trained on other samples."""
 
     x: FloatArray
@@ -26,7 +26,7 @@ class Pool(NamedTuple):
     predict: Callable[[FloatArray], FloatArray]
 
 
-Change = Callable[[Pool, float], FloatArray]
+Change = Callable[[SamplePool, float], FloatArray]
 """Function from a level to the samples of a pool, changed by that much."""
 
 
@@ -52,7 +52,7 @@ class Violation(NamedTuple):
     mix: FloatArray
 
 
-def image_pool(name: str, kind: str, without: int | None = None) -> Pool:
+def image_pool(name: str, kind: str, without: int | None = None) -> SamplePool:
     """A small image model and its pool. The model is not trained on class `without`, which becomes the last class."""
     data = load(name)
     images = np.concatenate([data.source_X, data.target_X]).astype(np.float64).reshape(-1, 28, 28)
@@ -67,14 +67,14 @@ def image_pool(name: str, kind: str, without: int | None = None) -> Pool:
     return _trained(images / images.max(), y, model, 10 if without is None else 9)
 
 
-def gaussian_pool() -> Pool:
+def gaussian_pool() -> SamplePool:
     """A linear model on the Gaussian classes of the paper's synthetic data, and its pool."""
     data = load("synthetic")
     x, y = np.concatenate([data.source_X, data.target_X]), np.concatenate([data.source_y, data.target_y])
     return _trained(x, y.astype(np.int64), LogisticRegression(), 3)
 
 
-def _trained(x: FloatArray, y: IntArray, model: Any, n_known: int) -> Pool:
+def _trained(x: FloatArray, y: IntArray, model: Any, n_known: int) -> SamplePool:
     """Train a model on some samples of the known classes; the other samples are the pool."""
     order = np.random.default_rng(0).permutation(len(y))
     train, rest = order[:_TRAIN], order[_TRAIN : _TRAIN + _POOL]
@@ -82,37 +82,39 @@ def _trained(x: FloatArray, y: IntArray, model: Any, n_known: int) -> Pool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # training stops early on purpose
         model.fit(x[train].reshape(len(train), -1), y[train])
-    return Pool(x[rest], y[rest], lambda samples: np.asarray(model.predict_proba(samples.reshape(len(samples), -1))))
+    return SamplePool(
+        x[rest], y[rest], lambda samples: np.asarray(model.predict_proba(samples.reshape(len(samples), -1)))
+    )
 
 
-def noise(found: Pool, level: float) -> FloatArray:
+def noise(found: SamplePool, level: float) -> FloatArray:
     """Samples with Gaussian noise of this standard deviation."""
     return found.x + level * np.random.default_rng(1).standard_normal(found.x.shape)
 
 
-def blur(found: Pool, level: float) -> FloatArray:
+def blur(found: SamplePool, level: float) -> FloatArray:
     """Samples blurred by this many pixels."""
     return np.asarray(gaussian_filter(found.x, (0, level, level)))
 
 
-def all_moved(found: Pool, seed: int) -> Change:
+def all_moved(found: SamplePool, seed: int) -> Change:
     """A change that moves all class means by one vector in a random direction; the level is its length."""
     vector = np.random.default_rng(seed).standard_normal(found.x.shape[1])
     direction = vector / np.linalg.norm(vector)
     return lambda part, level: part.x + level * direction
 
 
-def one_moved(found: Pool, label: int, towards: int) -> Change:
+def one_moved(found: SamplePool, label: int, towards: int) -> Change:
     """A change that moves the mean of one class towards that of another; the level is the share of the way."""
     way = found.x[found.y == towards].mean(axis=0) - found.x[found.y == label].mean(axis=0)
     return lambda part, level: part.x + np.where(part.y == label, level, 0.0)[:, np.newaxis] * way
 
 
-def _accuracy(found: Pool, x: FloatArray) -> float:
+def _accuracy(found: SamplePool, x: FloatArray) -> float:
     return float((found.predict(x).argmax(axis=1) == found.y).mean())
 
 
-def _level_for(found: Pool, change: Change, points: float) -> float:
+def _level_for(found: SamplePool, change: Change, points: float) -> float:
     """The level of a change that costs this many points of accuracy."""
     part = found._replace(x=found.x[:_MEASURED], y=found.y[:_MEASURED])
     wanted = _accuracy(part, part.x) - points / 100.0
@@ -124,7 +126,7 @@ def _level_for(found: Pool, change: Change, points: float) -> float:
     return 0.5 * (low + high)
 
 
-def costing(found: Pool, change: Change, points: Sequence[float]) -> Iterator[Violation]:
+def costing(found: SamplePool, change: Change, points: Sequence[float]) -> Iterator[Violation]:
     """Violations that cost these many points of accuracy, with an even class mix."""
     before = found.predict(found.x)
     k = before.shape[1]
@@ -133,7 +135,7 @@ def costing(found: Pool, change: Change, points: Sequence[float]) -> Iterator[Vi
         yield Violation(lost, before, after, found.y, np.full(k, 1.0 / k))
 
 
-def onto(found: Pool, label: int, towards: int) -> Violation:
+def onto(found: SamplePool, label: int, towards: int) -> Violation:
     """A class moves all the way onto another, which in the outputs looks like a change of the class mix."""
     before = found.predict(found.x)
     moved = one_moved(found, label, towards)(found, 1.0)
@@ -142,7 +144,7 @@ def onto(found: Pool, label: int, towards: int) -> Violation:
     return Violation(round(lost, 1), before, found.predict(moved), found.y, np.full(k, 1.0 / k))
 
 
-def unseen(found: Pool, shares: Sequence[float]) -> Iterator[Violation]:
+def unseen(found: SamplePool, shares: Sequence[float]) -> Iterator[Violation]:
     """Violations in which these percentages of the stream are of the pool's last class, unknown to the model."""
     proba = found.predict(found.x)
     for percent in shares:

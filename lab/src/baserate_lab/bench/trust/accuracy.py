@@ -19,7 +19,7 @@ WINDOW = 5000
 """Samples that the adapter's estimate covers."""
 
 
-class Row(NamedTuple):
+class AccuracyRow(NamedTuple):
     """Errors of the estimate and of the mean confidence, in points; coverage and width of the band."""
 
     model: str
@@ -76,7 +76,7 @@ def windows(
             yield Window(name, np.concatenate(part), adapted, adapter.estimated_accuracy(level))
 
 
-def run(
+def measure_accuracy(
     model: str,
     size: int,
     n_draws: int,
@@ -85,7 +85,7 @@ def run(
     batch_size: int = 50,
     level: float = 0.9,
     seed: int = 0,
-) -> list[Row]:
+) -> list[AccuracyRow]:
     """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -99,9 +99,9 @@ def run(
     return [_row(model, size, name, np.array(looks).T) for name, looks in found.items()]
 
 
-def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
+def _row(model: str, size: int, name: str, looks: FloatArray) -> AccuracyRow:
     truth, sureness, value, low, high = looks
-    return Row(
+    return AccuracyRow(
         model,
         size,
         name,
@@ -113,7 +113,7 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
     )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[AccuracyRow]) -> str:
     """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "accuracy %", "mean error, points", "of the confidence alone", "coverage %"]
     cells = [
@@ -140,11 +140,11 @@ def main() -> None:
     options.add_argument("--level", type=float, default=0.9)
     asked = options.parse_args()
 
-    def rows(model: str, size: int) -> list[Row]:
+    def measured(model: str, size: int) -> list[AccuracyRow]:
         how = {"n_windows": asked.windows, "batch_size": asked.batch, "level": asked.level, "seed": asked.seed}
-        return run(model, size, asked.draws, **how)
+        return measure_accuracy(model, size, asked.draws, **how)
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

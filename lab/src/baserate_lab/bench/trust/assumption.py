@@ -31,7 +31,15 @@ from baserate_lab.bench.trust._violations import (
     unseen,
 )
 from baserate_lab.bench.trust.assumption_figure import save_delays
-from baserate_lab.bench.trust.assumption_tables import LONGEST, SOON, Case, Run, delays, summary_table, true_table
+from baserate_lab.bench.trust.assumption_tables import (
+    LONGEST,
+    SOON,
+    Case,
+    CheckedStream,
+    delays,
+    summary_table,
+    true_table,
+)
 from baserate_lab.models import outputs
 
 HOLDOUT, BATCH = 2000, 10
@@ -58,19 +66,19 @@ def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -
     return rows
 
 
-def watch(check: AssumptionCheck, proba: FloatArray) -> Run:
+def watch(check: AssumptionCheck, proba: FloatArray) -> CheckedStream:
     """Update a check until the first alarm, in blocks of rounds like an adapter; ignores an incomplete last block."""
     block = ROUNDS_COLLECTED * BATCH
     for start in range(0, len(proba) - block + 1, block):
         check.take_in(proba[start : start + block], ROUNDS_COLLECTED)
         if check.since_ is not None:
-            return Run(float(check.since_), str(check.explain()[0]))
-    return Run(np.inf, "")
+            return CheckedStream(float(check.since_), str(check.explain()[0]))
+    return CheckedStream(np.inf, "")
 
 
 def false_alarms(
     proba: FloatArray, y: IntArray, shift: Shift, n_rounds: int, seeds: Iterable[int], *, calibrated: bool = False
-) -> list[Run]:
+) -> list[CheckedStream]:
     """Alarms on streams under label shift, for raw probabilities or probabilities calibrated on the same holdout."""
     k, found = proba.shape[1], []
     for seed in seeds:
@@ -96,7 +104,7 @@ def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntA
     return held, draw(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
 
 
-def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[Run]:
+def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[CheckedStream]:
     """Runs on streams that violate label shift."""
     runs = []
     for seed in seeds:

@@ -17,7 +17,7 @@ _NAMED = 6  # the most cases below that share that a table names
 _LEFT_OUT = "logistic"  # left out of the figure: much like the others
 
 
-class Run(NamedTuple):
+class CheckedStream(NamedTuple):
     """One stream: the round of the alarm (infinite without one), and the verdict of the check."""
 
     since: float
@@ -31,7 +31,7 @@ class Case(NamedTuple):
     model: str
     details: str
     size: float
-    runs: list[Run]
+    runs: list[CheckedStream]
 
     def share_within(self, rounds: int) -> float:
         """The share of runs that had an alarm within this many rounds."""

@@ -17,7 +17,7 @@ from baserate_lab.bench.trust._draws import draw_holdout, draw_stream, shifts, w
 TRACKERS = {"LikelihoodMixture": LikelihoodMixture, "FLHFTL": FLHFTL}
 
 
-class Row(NamedTuple):
+class BandRow(NamedTuple):
     """Coverage over all draws, rounds and classes, of the worst class and of the moving class; widths."""
 
     model: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     width_moving: float
 
 
-def run(
+def measure_bands(
     model: str,
     size: int,
     n_draws: int,
@@ -41,7 +41,7 @@ def run(
     level: float = 0.9,
     tracker: str = "LikelihoodMixture",
     seed: int = 0,
-) -> list[Row]:
+) -> list[BandRow]:
     """One row per shift, for a model and a holdout size; the moving class changes from draw to draw.
 
     Parameters
@@ -78,9 +78,9 @@ def run(
     return [_row(model, size, name, np.array(looks)) for name, looks in found.items()]
 
 
-def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
+def _row(model: str, size: int, name: str, looks: FloatArray) -> BandRow:
     held, width, moving = looks[:, 0], looks[:, 1], looks[:, 2] == 1.0
-    return Row(
+    return BandRow(
         model,
         size,
         name,
@@ -92,7 +92,7 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
     )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[BandRow]) -> str:
     """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "coverage %", "worst class %", "moving class %", "width", "moving class's"]
     cells = [
@@ -118,8 +118,8 @@ def main() -> None:
     options.add_argument("--tracker", default="LikelihoodMixture", choices=list(TRACKERS))
     asked = options.parse_args()
 
-    def rows(model: str, size: int) -> list[Row]:
-        return run(
+    def measured(model: str, size: int) -> list[BandRow]:
+        return measure_bands(
             model,
             size,
             asked.draws,
@@ -131,7 +131,7 @@ def main() -> None:
             seed=asked.seed,
         )
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from baserate_lab.bench.trust._draws import draw_holdout, world_of
 from baserate_lab.bench.trust.accuracy import WINDOW, windows
 
 
-class Row(NamedTuple):
+class NannymlRow(NamedTuple):
     """Accuracies in % of the adapted and of the unchanged model; mean absolute errors in points."""
 
     model: str
@@ -75,7 +75,7 @@ class Cbpe:
         return float(found[("accuracy", "value")].iloc[0])
 
 
-def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 0) -> list[Row]:
+def compare_with_nannyml(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 0) -> list[NannymlRow]:
     """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -92,10 +92,10 @@ def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 
                 abs(of_adapted.of(seen.adapted) - truth),
             )
             found.setdefault(seen.shift, []).append((truth, *errors, alone, abs(of_model.of(own) - alone)))
-    return [Row(model, size, name, *(100.0 * np.mean(looks, axis=0)).tolist()) for name, looks in found.items()]
+    return [NannymlRow(model, size, name, *(100.0 * np.mean(looks, axis=0)).tolist()) for name, looks in found.items()]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[NannymlRow]) -> str:
     """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "adapted: accuracy %", "ours", "mean confidence", "CBPE"]
     cells = [[r.model, f"{r.holdout:,}", r.shift, *(f"{value:.2f}" for value in r[3:])] for r in rows]
@@ -108,7 +108,10 @@ def main() -> None:
     options.add_argument("--windows", type=int, default=3)
     asked = options.parse_args()
     _nannyml()
-    rows = for_all(asked, lambda model, size: run(model, size, asked.draws, n_windows=asked.windows, seed=asked.seed))
+    rows = for_all(
+        asked,
+        lambda model, size: compare_with_nannyml(model, size, asked.draws, n_windows=asked.windows, seed=asked.seed),
+    )
     print(table(rows))  # noqa: T201
 
 

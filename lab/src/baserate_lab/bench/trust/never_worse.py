@@ -63,7 +63,7 @@ ALLOWED = 0.2  # points
 _GAIN = 0.5  # least ungated gain, in points, for which the share kept by the gate is computed
 
 
-class Row(NamedTuple):
+class NeverWorseRow(NamedTuple):
     """Errors in %; standard errors of gated minus base in points (over rounds, holdouts); mean weight of the gate."""
 
     model: str
@@ -90,7 +90,7 @@ def holdout_rows(y: IntArray, size: int, n_classes: int, rng: np.random.Generato
     return np.concatenate([first, shuffled[~np.isin(shuffled, first)][: size - n_classes]])
 
 
-def play(
+def play_stream(
     model: tuple[str, str], shift: str, size: int, seed: int, labelled: float
 ) -> tuple[FloatArray, FloatArray, int]:
     """Errors of base, ungated and gated per sample, (3, n); the gate's weight in each round; size of the holdout."""
@@ -120,11 +120,13 @@ def play(
     return wrong, weights, len(held)
 
 
-def run(name: str, model: tuple[str, str], shift: str, size: int, seeds: range, labelled: float = 0.0) -> Row:
+def compare_with_base(
+    name: str, model: tuple[str, str], shift: str, size: int, seeds: range, labelled: float = 0.0
+) -> NeverWorseRow:
     """One row of the table, over some seeds."""
     errors, differences, weights, used = [], [], [], size
     for seed in seeds:
-        wrong, weight, used = play(model, shift, size, seed, labelled)
+        wrong, weight, used = play_stream(model, shift, size, seed, labelled)
         errors.append(wrong.mean(axis=1))
         whole = wrong.shape[1] // BATCH * BATCH
         differences.append((wrong[2] - wrong[0])[:whole].reshape(-1, BATCH).mean(axis=1))
@@ -134,10 +136,10 @@ def run(name: str, model: tuple[str, str], shift: str, size: int, seeds: range, 
     base, ungated, gated = 100.0 * np.mean(errors, axis=0)
     of_seeds = np.var([part.mean() for part in differences], ddof=1) / len(seeds) if len(seeds) > 1 else 0.0
     error = 100.0 * float(np.sqrt(rounds.var() / len(rounds) + of_seeds))
-    return Row(name, shift, used, base, ungated, gated, error, float(np.mean(weights)))
+    return NeverWorseRow(name, shift, used, base, ungated, gated, error, float(np.mean(weights)))
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[NeverWorseRow]) -> str:
     """Rows as a Markdown table."""
     head = ["model", "shift", "holdout", "base %", "ungated %", "gated %", "gated - base", "standard error"]
     cells = [
@@ -156,7 +158,7 @@ def table(rows: Sequence[Row]) -> str:
     return to_markdown([*head, "mean weight", ""], cells, text=(0, 1, 9))
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[NeverWorseRow]) -> str:
     """Sentences on how many cells are worse, and how much of the gain the gate keeps."""
     gains = np.array([(r.base - r.ungated, r.base - r.gated) for r in rows])
     parts = [
@@ -196,7 +198,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for size in asked.holdouts:
-            rows += [run(*cell, size, seeds, asked.labels) for cell in cells]
+            rows += [compare_with_base(*cell, size, seeds, asked.labels) for cell in cells]
     print(f"{table(rows)}\n\n{summary(rows)}")  # noqa: T201
 
 

@@ -27,7 +27,7 @@ _RESAMPLED = 500  # bootstrap estimates per band; QuaPy's default
 _HOLDOUTS = 20  # resampled holdouts, if holdouts are resampled
 
 
-class Row(NamedTuple):
+class QuapyRow(NamedTuple):
     """Coverage over all draws and classes, and median width."""
 
     model: str
@@ -108,9 +108,9 @@ class Bootstrap:
         return np.column_stack([region.I_low, region.I_high])
 
 
-def run(
+def compare_with_quapy(
     model: str, size: int, n_draws: int, *, quantifiers: Sequence[str], names: Sequence[str], seed: int = 0
-) -> list[Row]:
+) -> list[QuapyRow]:
     """One row per shift, number of samples and method, for a model and a holdout size.
 
     The methods are our band and QuaPy's band of each quantifier. Draw i has the seed ``(seed, size, i)``. The mixes of
@@ -147,12 +147,12 @@ def run(
                     looks = found.setdefault((shift, len(seen), method), [])
                     looks.append(np.array([(low <= q + 1e-12) & (q - 1e-12 <= high), high - low]))
     return [
-        Row(model, *key, float(np.mean([a[0] for a in looks])), float(np.median([a[1] for a in looks])))
+        QuapyRow(model, *key, float(np.mean([a[0] for a in looks])), float(np.median([a[1] for a in looks])))
         for key, looks in found.items()
     ]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[QuapyRow]) -> str:
     """Rows as a Markdown table."""
     head = ["model", "mix", "samples seen", "method", "coverage %", "median width"]
     cells = [[r.model, r.shift, f"{r.seen:,}", r.method, f"{100 * r.coverage:.1f}", f"{r.width:.3f}"] for r in rows]
@@ -167,10 +167,12 @@ def main() -> None:
     asked = options.parse_args()
     _quapy()
 
-    def rows(model: str, size: int) -> list[Row]:
-        return run(model, size, asked.draws, quantifiers=asked.quantifiers, names=asked.mixes, seed=asked.seed)
+    def measured(model: str, size: int) -> list[QuapyRow]:
+        return compare_with_quapy(
+            model, size, asked.draws, quantifiers=asked.quantifiers, names=asked.mixes, seed=asked.seed
+        )
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

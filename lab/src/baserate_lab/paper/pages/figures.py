@@ -11,7 +11,7 @@ from baserate_lab.bench.figures import save_charts
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Record
-from baserate_lab.paper.pages.run import Part, Timeline, fields_of
+from baserate_lab.paper.pages.run import ShownArtefact, Timeline, fields_of
 from baserate_lab.paper.pages.table import settings
 
 _REFERENCES = {
@@ -77,7 +77,7 @@ def timeline(data: Timeline) -> list[Chart]:
     ]
 
 
-def drawn(part: Part) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
+def drawn(part: ShownArtefact) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
     """Charts of an artefact and the styles of all lines and areas; no charts if it is a table."""
     panels = charts(part.artefact, part.records) if part.artefact.kind == "figure" else []
     panels += timeline(part.timeline) if part.timeline is not None else []
@@ -88,7 +88,7 @@ def drawn(part: Part) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
     return panels, looks
 
 
-def save(part: Part, path: str | os.PathLike[str]) -> None:
+def save(part: ShownArtefact, path: str | os.PathLike[str]) -> None:
     """Draw an artefact into a file whose suffix sets the format: ``.png``, ``.svg``, ``.pdf``."""
     panels, looks = drawn(part)
     if not panels:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from baserate.state import write_atomically
 from baserate_lab.paper.pages import figures, latex, markdown, report
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 
 REPORT = "report.html"
 
 
-def write(run: Run, folder: str | os.PathLike[str]) -> None:
+def write(run: Reproduction, folder: str | os.PathLike[str]) -> None:
     """Write everything into a folder, which is created if it does not exist.
 
     Parameters
     ----------
-    run : Run
+    run : Reproduction
         The run.
     folder : path
         Gets ``report.html``, ``tables.md``, ``tables.tex``, and each figure as SVG and PNG.

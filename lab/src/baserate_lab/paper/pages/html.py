@@ -9,14 +9,14 @@ from baserate.reports import page
 from baserate.reports.tables import html_frame
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import Summary, verdict, why
-from baserate_lab.paper.pages.table import Block, Entry, blocks
+from baserate_lab.paper.pages.table import Entry, TableBlock, blocks
 
 _CLASSES = {True: "holds", False: "fails", None: "open"}
 
 
-def section(part: Part) -> str:
+def section(part: ShownArtefact) -> str:
     """Section of an artefact: description, figures, tables, claims."""
     artefact = part.artefact
     pictures, numbers = figures(part), tables(part)
@@ -34,7 +34,7 @@ def section(part: Part) -> str:
 """
 
 
-def tables(part: Part) -> str:
+def tables(part: ShownArtefact) -> str:
     """Tables of an artefact, side by side if there is room."""
     found = blocks(part.artefact, part.records)
     lines = []
@@ -44,7 +44,7 @@ def tables(part: Part) -> str:
     return "\n".join(lines)
 
 
-def figures(part: Part) -> str:
+def figures(part: ShownArtefact) -> str:
     """Figures of an artefact under their legend, or the pip command if matplotlib is missing."""
     if part.artefact.kind != "figure" and part.timeline is None:
         return ""
@@ -87,7 +87,7 @@ def claims(said: Sequence[Claim]) -> str:
     return f'<ul class="claims">{"".join(items)}</ul>' if items else ""
 
 
-def counts(run: Run, found: Summary) -> str:
+def counts(run: Reproduction, found: Summary) -> str:
     """Table of how many numbers agree on each data set, and why the others do not."""
     reasons = why(run, found)
     lines = [
@@ -124,7 +124,7 @@ def _setting(shift: str, variant: str) -> str:
     return ", ".join(part for part in (shift, variant) if part)
 
 
-def _table(block: Block) -> str:
+def _table(block: TableBlock) -> str:
     lines = [
         f'<tr><th scope="row">{escape(method)}</th>{"".join(map(_cell, cells))}</tr>' for method, cells in block.rows
     ]

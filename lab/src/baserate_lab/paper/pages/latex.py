@@ -7,7 +7,7 @@ from baserate_lab.bench.tables import to_latex
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 from baserate_lab.paper.pages.summary import summarise, verdict, why
 from baserate_lab.paper.pages.table import Entry, blocks
 
@@ -36,7 +36,7 @@ _SIGNS = {
 } | {sign: rf"\{sign}" for sign in "&%$#_{}"}
 
 
-def document(run: Run) -> str:
+def document(run: Reproduction) -> str:
     """The whole run as one document: the summary and all tables."""
     found = summarise(run)
     lines = [r"\section*{Summary}", escaped(" ".join([found.sentence, found.left_out, found.claims_sentence]).strip())]

@@ -31,7 +31,7 @@ class Timeline(NamedTuple):
     block: float = 1.0
 
 
-class Part(NamedTuple):
+class ShownArtefact(NamedTuple):
     """An artefact with its records and claims."""
 
     artefact: Artefact
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     timeline: Timeline | None = None
 
 
-class Run(NamedTuple):
+class Reproduction(NamedTuple):
     """A whole run of ``baserate reproduce``.
 
     Attributes
@@ -49,7 +49,7 @@ class Run(NamedTuple):
         Command line of the run.
     seconds : float
         Duration of the run.
-    artefacts : sequence of Part
+    artefacts : sequence of ShownArtefact
         Artefacts in the order in which they are shown.
     reasons : mapping of str to str
         Why numbers differ from the paper's, by data set and model (``mnist mlp``).
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
     command: str
     seconds: float
-    artefacts: Sequence[Part]
+    artefacts: Sequence[ShownArtefact]
     reasons: Mapping[str, str]
     in_methods: float = 0.0
     failures: Sequence[str] = ()

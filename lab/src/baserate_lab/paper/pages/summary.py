@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import OF_THE_MACHINE, Claim, Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
@@ -105,7 +105,7 @@ class Summary(NamedTuple):
         return f"{high}" if low == high else f"{low} to {high}"
 
 
-def summarise(run: Run) -> Summary:
+def summarise(run: Reproduction) -> Summary:
     """Count everything, artefact by artefact; a number that the paper prints twice counts twice."""
     records = [record for part in run.artefacts for record in part.records if record.metric in part.artefact.metrics]
     judged = [record for record in records if record.judged]
@@ -141,7 +141,7 @@ def verdict(claim: Claim) -> str:
     return "undecided" if claim.holds is None else "holds" if claim.holds else "does not hold"
 
 
-def why(run: Run, summary: Summary) -> dict[str, str]:
+def why(run: Reproduction, summary: Summary) -> dict[str, str]:
     """Reason for each data set on which numbers do not agree, or that none is known."""
     return {name: run.reasons.get(name, "No reason is known.") for name in summary.differing}
 

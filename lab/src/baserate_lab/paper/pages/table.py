@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     best: bool = False
 
 
-class Block(NamedTuple):
+class TableBlock(NamedTuple):
     """One table.
 
     Attributes
@@ -62,7 +62,7 @@ class Block(NamedTuple):
         return ": ".join(part for part in (self.title, names.metric(self.metric)) if part)
 
 
-def blocks(artefact: Artefact, records: Sequence[Record]) -> list[Block]:
+def blocks(artefact: Artefact, records: Sequence[Record]) -> list[TableBlock]:
     """Tables of an artefact, metric by metric; for a figure, the last field is its axis."""
     mine = [r for r in records if r.metric in artefact.metrics and (r.ours_mean, r.paper_mean) != (None, None)]
     fields = fields_of(artefact, mine)
@@ -116,7 +116,7 @@ def _groups(columns: list[tuple[Any, ...]], n_shared: int = 0) -> list[list[tupl
     return [found for part in parts for found in _groups(part, n_shared + 1)]
 
 
-def _block(records: Sequence[Record], metric: str, fields: Sequence[str], columns: list[tuple[Any, ...]]) -> Block:
+def _block(records: Sequence[Record], metric: str, fields: Sequence[str], columns: list[tuple[Any, ...]]) -> TableBlock:
     # Values shared by all columns go into the title, unless no field would be left.
     shared = [i for i in range(len(fields)) if len({key[i] for key in columns}) == 1]
     if len(shared) == len(fields):
@@ -135,7 +135,7 @@ def _block(records: Sequence[Record], metric: str, fields: Sequence[str], column
     models = list(dict.fromkeys(record.model for record in placed))
     if len(models) == 1 and "model" not in fields and title:
         title += f" ({models[0]})"
-    return Block(title, metric, heads, rows)
+    return TableBlock(title, metric, heads, rows)
 
 
 def _stand_ins(records: Sequence[Record]) -> dict[str, str]:

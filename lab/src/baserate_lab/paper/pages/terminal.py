@@ -10,9 +10,9 @@ from rich.text import Text
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Claim, Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 from baserate_lab.paper.pages.summary import summarise, verdict, why
-from baserate_lab.paper.pages.table import Block, Entry, blocks
+from baserate_lab.paper.pages.table import Entry, TableBlock, blocks
 
 _LEGEND = (
     "Ours, and below in brackets the paper's. * differs by more than the two standard deviations together, "
@@ -22,7 +22,7 @@ _SPACE = "\u00a0"  # not trimmed
 _COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
-def show(console: Console, run: Run) -> None:
+def show(console: Console, run: Reproduction) -> None:
     """Print every table, the claims of each artefact, and the summary last."""
     for artefact, records, claims, _ in run.artefacts:
         console.print()
@@ -46,7 +46,7 @@ def tables(artefact: Artefact, records: Sequence[Record]) -> list[RenderableType
     return [_table(block) for block in blocks(artefact, records)]
 
 
-def show_summary(console: Console, run: Run) -> None:
+def show_summary(console: Console, run: Reproduction) -> None:
     """Print how far the run agrees with the paper, where it does not, and why."""
     found = summarise(run)
     console.print()
@@ -70,7 +70,7 @@ def show_summary(console: Console, run: Run) -> None:
     console.print(Text(f"\n{names.took(run.seconds, run.in_methods)}, seeds: {found.seeds_sentence}."))
 
 
-def _table(block: Block) -> RenderableType:
+def _table(block: TableBlock) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("")
     for head in block.heads:

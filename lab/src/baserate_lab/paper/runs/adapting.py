@@ -20,7 +20,7 @@ BLOCKS = 60
 """Number of blocks of a stream that is shown over time."""
 
 
-def run(cell: Cell) -> Result:
+def run_adapting(cell: Cell) -> Result:
     """Run a cell. The result depends on the cell alone, bit for bit; all methods are given the same stream."""
     with_features = cell.method in NEED_FEATURES
     key = cell.dataset, cell.model, cell.model_seed, cell.train_share, with_features

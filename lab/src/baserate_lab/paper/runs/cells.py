@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from baserate_lab.paper.runs.problems import Problem
+from baserate_lab.paper.runs.problems import PaperProblem
 
 REAL = "real"
 """Shift of a target that is replayed in its own order."""
@@ -82,12 +82,14 @@ class Result(NamedTuple):
     calls: int | None = None
 
 
-def grid(problem: Problem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any) -> Iterator[Cell]:
+def grid(
+    problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any
+) -> Iterator[Cell]:
     """All cells of a problem; each seed has its own base model if training is cheap.
 
     Parameters
     ----------
-    problem : Problem
+    problem : PaperProblem
         Data set and base model.
     shifts, methods : iterables of str
         Labels.

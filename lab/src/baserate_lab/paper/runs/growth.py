@@ -14,7 +14,7 @@ TRACKERS = {"FLH-FTL": FLHFTL, "Aligator": Aligator, "Arrows": Arrows}
 N_CLASSES = 10
 
 
-def run(cell: Cell) -> Result:
+def run_growth(cell: Cell) -> Result:
     """Run a tracker on noisy estimates of a constant mix."""
     rng = np.random.default_rng(cell.seed)
     estimates = rng.dirichlet(np.ones(N_CLASSES), size=cell.n_rounds)

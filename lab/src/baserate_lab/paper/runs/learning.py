@@ -50,7 +50,7 @@ is given the true path. All others have the library's defaults.
 """
 
 
-def run(cell: Cell) -> Result:
+def run_learning(cell: Cell) -> Result:
     """Run a cell. All methods are given the same stream."""
     stream, k = _stream(cell.dataset, cell.model, cell.shift, cell.seed, cell.batch_size, cell.n_rounds)
     path = np.array([batch.q for batch in stream])

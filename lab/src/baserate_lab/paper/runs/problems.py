@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 
-class Problem(NamedTuple):
+class PaperProblem(NamedTuple):
     """A data set and the base model on it.
 
     Attributes
@@ -57,8 +57,8 @@ class Problem(NamedTuple):
         return f"{self.dataset} {self.model}"
 
 
-SYNTHETIC = Problem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
-MNIST = Problem(
+SYNTHETIC = PaperProblem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
+MNIST = PaperProblem(
     "mnist",
     "mlp",
     "mnist",
@@ -72,7 +72,7 @@ MNIST = Problem(
     "is varies much between networks: under Mon it is last, as printed, with 5.5 % over seeds 0 to 9, with 7.1 % over "
     "seeds 10 to 19.",
 )
-FOREST = Problem(
+FOREST = PaperProblem(
     "mnist",
     "forest",
     "mnist",
@@ -83,7 +83,7 @@ FOREST = Problem(
     differs="Which stream the published forest saw is not said. Vector scaling: with the temperature scaling of the "
     "text adapting makes such a forest worse by a point; with this it helps a little, but by less than printed.",
 )
-CIFAR10 = Problem(
+CIFAR10 = PaperProblem(
     "cifar10",
     "resnet18-narrow",
     "cifar10",
@@ -99,7 +99,7 @@ CIFAR10_SMALL = CIFAR10._replace(
     model="resnet18-small",
     differs="A ResNet18 a quarter as wide, trained for 8 epochs, so that it can be trained on every split.",
 )
-EUROSAT = Problem(
+EUROSAT = PaperProblem(
     "crop",
     "mlp",
     "eurosat",
@@ -109,7 +109,7 @@ EUROSAT = Problem(
     most_seeds=3,
     differs="EuroSAT cannot be had here: the UCR Crop series (24 kinds of land cover) stand in for it, with an MLP.",
 )
-FASHION = Problem(
+FASHION = PaperProblem(
     "fashion",
     "mlp",
     "fashion",
@@ -121,7 +121,7 @@ FASHION = Problem(
     "turn, varies by a factor of three between seeds. The published figures are of one network. The steps of UOGD and "
     "ATLAS follow the published rule.",
 )
-ARXIV = Problem(
+ARXIV = PaperProblem(
     "arxiv-random",
     "minilm",
     "arxiv",
@@ -132,7 +132,7 @@ ARXIV = Problem(
     most_seeds=3,
     differs="About 1 % of the papers, and a linear head on a frozen MiniLM instead of a trained DistilBERT.",
 )
-SHL = Problem(
+SHL = PaperProblem(
     "hapt",
     "linear",
     "shl",
@@ -154,6 +154,6 @@ CIFAR10_ONLINE = CIFAR10._replace(
 ALL = (*TABLE, FOREST, CIFAR10_SMALL, CIFAR10_ONLINE, SHL)
 
 
-def find(dataset: str, model: str) -> Problem | None:
+def find(dataset: str, model: str) -> PaperProblem | None:
     """The problem of a data set and a model, if there is one."""
     return next((problem for problem in ALL if (problem.dataset, problem.model) == (dataset, model)), None)

@@ -8,11 +8,11 @@ PROTOCOL = 2
 """Raise this when the same cell would give another result: stored cells are then run again."""
 
 
-def run(cell: Cell) -> Result:
+def run_cell(cell: Cell) -> Result:
     """Run a cell."""
     if cell.dataset == growth.NOTHING:
-        return growth.run(cell)
-    return learning.run(cell) if cell.method in learning.LEARNERS else adapting.run(cell)
+        return growth.run_growth(cell)
+    return learning.run_learning(cell) if cell.method in learning.LEARNERS else adapting.run_adapting(cell)
 
 
 def base_model(cell: Cell) -> tuple[str, str, int, float, bool] | None:
@@ -22,6 +22,6 @@ def base_model(cell: Cell) -> tuple[str, str, int, float, bool] | None:
     return cell.dataset, cell.model, cell.model_seed, cell.train_share, cell.method in NEED_FEATURES
 
 
-def prepare(key: tuple[str, str, int, float, bool]) -> None:
+def train_base_model(key: tuple[str, str, int, float, bool]) -> None:
     """Train a base model, unless it is cached."""
     base_models.load(*key)

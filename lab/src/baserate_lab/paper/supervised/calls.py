@@ -59,7 +59,7 @@ def _still(mix: str, threshold: str, n_rounds: int, seed: int) -> int:
     return count(path, threshold, np.random.default_rng([seed, n_rounds, list(STILL).index(mix)]))
 
 
-def run(
+def run_calls(
     lengths: Sequence[int] = LENGTHS, n_seeds: int = N_SEEDS, *, n_jobs: int = 1
 ) -> dict[tuple[str, str], FloatArray]:
     """Trainings on every path with every threshold, arrays of shape (lengths, seeds)."""

@@ -21,7 +21,7 @@ def draw(
     regrets: dict[tuple[str, str], FloatArray],
     target: Path,
 ) -> None:
-    """Draw what `marginals.run`, `calls.run`, `identity.run` and `regret.run` found."""
+    """Draw what `marginals.run_marginals`, `calls.run_calls`, `identity.run_identity` and `regret.run_regret` found."""
     from baserate_lab.bench.figures import Panel, save_panels
 
     means = errors[..., 1].mean(axis=1)

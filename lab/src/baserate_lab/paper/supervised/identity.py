@@ -153,7 +153,7 @@ def disagreements(problem: str, n_rounds: int, seed: int) -> list[Disagreement]:
     return found
 
 
-def run(
+def run_identity(
     problems: Sequence[str] = tuple(MODELS),
     lengths: Sequence[int] = LENGTHS,
     n_seeds: int = N_SEEDS,

@@ -31,10 +31,10 @@ def bound(tracker: Tracker, k: int) -> Tracker:
     return tracker
 
 
-def played(tracker: Tracker, sightings: FloatArray) -> FloatArray:
+def played(tracker: Tracker, estimates: FloatArray) -> FloatArray:
     """Predictions of a tracker before each update."""
-    predictions = np.empty_like(sightings)
-    for t, z in enumerate(sightings):
+    predictions = np.empty_like(estimates)
+    for t, z in enumerate(estimates):
         predictions[t] = tracker.predict()
         tracker.update(z)
     return predictions
@@ -47,15 +47,15 @@ def errors(n_rounds: int, seed: int) -> FloatArray:
     """
     rng = np.random.default_rng([seed, n_rounds])
     path = Bernoulli().path(n_rounds, K, rng)
-    sightings = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
+    estimates = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
     found = []
     for make in TRACKERS.values():
-        predictions = played(bound(make(), K), sightings)
-        found.append([marginal_mse(predictions, sightings), marginal_mse(predictions, path)])
+        predictions = played(bound(make(), K), estimates)
+        found.append([marginal_mse(predictions, estimates), marginal_mse(predictions, path)])
     return np.array(found)
 
 
-def run(lengths: Sequence[int] = LENGTHS, n_seeds: int = N_SEEDS, *, n_jobs: int = 1) -> FloatArray:
+def run_marginals(lengths: Sequence[int] = LENGTHS, n_seeds: int = N_SEEDS, *, n_jobs: int = 1) -> FloatArray:
     """Errors of every tracker, (lengths, seeds, trackers, 2)."""
     cells = itertools.product(lengths, range(n_seeds))
     found = [value for _, value in run_all(errors, cells, "marginals", n_jobs=n_jobs)]

@@ -75,7 +75,7 @@ def regret(path_name: str, method: str, n_rounds: int, seed: int) -> float:
     return float(dynamic_regret(losses, _best_losses(path_name, n_rounds), path)[-1])
 
 
-def run(
+def run_regret(
     paths: Sequence[str] = REGRET_PATHS,
     methods: Sequence[str] = METHODS,
     lengths: Sequence[int] = LENGTHS,
