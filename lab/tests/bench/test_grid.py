@@ -12,9 +12,9 @@ from baserate_lab.bench import grid
 from baserate_lab.bench.grid import Failure
 from baserate_lab.bench.store import Store
 from baserate_lab.paper.runs import growth
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
-CELLS = [Cell("d", "m", "ber", 10 * i, method, i) for i in range(4) for method in ("Base", "FTH", "OFC")]
+CELLS = [PaperCell("d", "m", "ber", 10 * i, method, i) for i in range(4) for method in ("Base", "FTH", "OFC")]
 
 
 @pytest.fixture
@@ -49,16 +49,16 @@ def noting(diary, raising=None, slow_from=None, when=0):
             while len(list((diary.parent / "kept").glob("*"))) < when:
                 time.sleep(0.01)
             raise raising
-        return Result(cell.holdout / 7, None, None, float(cell.seed))
+        return PaperResult(cell.holdout / 7, None, None, float(cell.seed))
 
     return function
 
 
-EXPECTED = {cell: Result(cell.holdout / 7, None, None, float(cell.seed)) for cell in CELLS}
+EXPECTED = {cell: PaperResult(cell.holdout / 7, None, None, float(cell.seed)) for cell in CELLS}
 
 
 def opened(tmp_path, named="results.parquet"):
-    return Store(tmp_path / named, Cell, Result, protocol=1)
+    return Store(tmp_path / named, PaperCell, PaperResult, protocol=1)
 
 
 HERE = [("sequential", 1), ("threading", 2), ("loky", 2)]
@@ -82,7 +82,7 @@ def test_each_cell_is_run_once_and_never_again(tmp_path, diary, backend, n_jobs)
 
 def test_only_what_is_missing_is_run(tmp_path, diary):
     store = opened(tmp_path)
-    store.keep(CELLS[3], Result(0.5, None, None, 9.0))
+    store.keep(CELLS[3], PaperResult(0.5, None, None, 9.0))
     grid.run_missing(CELLS[:6], noting(diary), store)
     assert begun(diary) == Counter(name(cell) for cell in CELLS[:6] if cell != CELLS[3])
     assert store.results[CELLS[3]].error == 0.5
@@ -171,7 +171,7 @@ def test_nothing_runs_on_after_ctrl_c(tmp_path, diary):
 
 
 def test_results_depend_neither_on_the_order_nor_on_the_number_of_processes(tmp_path):
-    cells = [Cell("", "", "", 0, method, seed, n_rounds=40) for method in growth.TRACKERS for seed in range(2)]
+    cells = [PaperCell("", "", "", 0, method, seed, n_rounds=40) for method in growth.TRACKERS for seed in range(2)]
     found = []
     for i, (backend, n_jobs, order) in enumerate([("sequential", 1, 1), ("loky", 2, -1), ("threading", 3, 1)]):
         store = opened(tmp_path, f"{i}.parquet")

@@ -102,7 +102,7 @@ def test_the_figure_can_be_drawn(tmp_path):
         (path, name): np.random.default_rng(0).random((8, 2, 2)) + 1 for path in rates.PATHS for name in rates.TRACKERS
     }
     regret = {"step": {"FLH-FTL": np.ones((6, 2)), "left alone": np.ones((6, 2))}}
-    rates.draw(full, regret, tmp_path / "rates.svg")
+    rates.draw_rates(full, regret, tmp_path / "rates.svg")
     text = (tmp_path / "rates.svg").read_text()
     assert text.startswith("<?xml")
     for name in rates.TRACKERS:

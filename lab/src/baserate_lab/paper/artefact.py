@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 if TYPE_CHECKING:
     from baserate_lab.paper.findings import Findings
@@ -50,7 +50,7 @@ class Artefact(NamedTuple):
     kind: Literal["table", "figure"]
     metrics: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: Callable[[int], list[Cell]]
+    cells: Callable[[int], list[PaperCell]]
     x: str = ""
     varying: Varying = ""
     claims: Callable[["Findings"], list[Claim]] = lambda _: []

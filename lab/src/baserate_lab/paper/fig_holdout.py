@@ -3,7 +3,7 @@
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10
 
@@ -11,7 +11,7 @@ PROBLEM, SHIFT = CIFAR10, "mon"
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of the same streams with every size of holdout."""
     return [cell for size in SIZES for cell in grid(PROBLEM, (SHIFT,), PAPER, seeds, holdout=size)]
 

@@ -3,7 +3,7 @@
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10
 
@@ -12,7 +12,7 @@ SIZES = (1, 3, 10, 30, 100, 300)
 METHODS = (*PAPER, "BBSE")
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of streams with every batch size."""
     return [cell for size in SIZES for cell in grid(PROBLEM, (SHIFT,), METHODS, seeds, batch_size=size)]
 

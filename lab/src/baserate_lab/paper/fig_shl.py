@@ -7,12 +7,12 @@ from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.run import Timeline
 from baserate_lab.paper.runs import base_models
 from baserate_lab.paper.runs.adapting import BLOCKS
-from baserate_lab.paper.runs.cells import REAL, Cell, grid
+from baserate_lab.paper.runs.cells import REAL, PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import SHL
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of the stream in its own order; a seed only chooses the part of the holdout."""
     return list(grid(SHL, (REAL,), PAPER, seeds, n_rounds=7000))
 

@@ -3,7 +3,7 @@
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10_SMALL
 
@@ -11,7 +11,7 @@ PROBLEM, SHIFT, SAMPLES = CIFAR10_SMALL, "mon", 50_000
 SHARES = (0.2, 0.35, 0.5, 0.7, 0.9)
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells with a base model for each share."""
     return [
         cell

@@ -294,7 +294,9 @@ def cost_table() -> Table:
     return table
 
 
-def draw(results: dict[tuple[str, str], FloatArray], regret: dict[str, dict[str, FloatArray]], target: Path) -> None:
+def draw_rates(
+    results: dict[tuple[str, str], FloatArray], regret: dict[str, dict[str, FloatArray]], target: Path
+) -> None:
     """Draw the figure: errors on four paths, LPA's switches, and the regret, all against T."""
     from baserate_lab.bench.figures import Panel, save_panels
 
@@ -331,7 +333,7 @@ def main() -> None:
     for table in (rates_table(results), errors_table(results), switches_table(results), regret_table(regret)):
         console.print(table)
     if options.figure:
-        draw(results, regret, options.figure)
+        draw_rates(results, regret, options.figure)
 
 
 if __name__ == "__main__":

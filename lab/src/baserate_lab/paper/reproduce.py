@@ -19,7 +19,7 @@ from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.machine import machine
 from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.runs import problems
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 from baserate_lab.paper.runs.growth import TRACKERS
 from baserate_lab.paper.runs.learning import LEARNERS
 from baserate_lab.paper.runs.methods import METHODS
@@ -65,7 +65,7 @@ class Choice(NamedTuple):
         """True if nothing of the artefacts is left out."""
         return not (self.data or self.methods or self.quick)
 
-    def cells(self, artefact: Artefact) -> list[Cell]:
+    def cells(self, artefact: Artefact) -> list[PaperCell]:
         """Selected cells of an artefact."""
         found = artefact.cells(self.seeds)
         if self.data:
@@ -148,8 +148,8 @@ def reproduce(
     cells = {artefact.name: choice.cells(artefact) for artefact in choice.artefacts}
     store = Store(
         results or default_results(),
-        Cell,
-        Result,
+        PaperCell,
+        PaperResult,
         protocol=PROTOCOL,
         made_by={"baserate": __version__, "machine": machine()},
     )
@@ -175,7 +175,7 @@ def reproduce(
     return Reproduction(command, time.perf_counter() - started, parts, reasons, in_methods, why)
 
 
-def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:
+def _reasons(cells: Iterable[PaperCell], failed: Mapping[PaperCell, grid.Failure]) -> dict[str, str]:
     """Reasons why the numbers of a data set differ from the paper's, or are missing."""
     found: dict[str, dict[str, None]] = {}
     for dataset, model in dict.fromkeys((cell.dataset, cell.model) for cell in cells):
@@ -192,7 +192,7 @@ def default_results() -> Path:
     return cache_folder() / "reproduce" / "results.parquet"
 
 
-def _prepare(cells: Sequence[Cell], progress: Progress) -> dict[object, grid.Failure]:
+def _prepare(cells: Sequence[PaperCell], progress: Progress) -> dict[object, grid.Failure]:
     """Train each base model once, before the cells: parallel cells would each train it."""
     wanted = {key: None for cell in cells if (key := base_model(cell)) is not None}
     # A model with features also has outputs.
@@ -206,13 +206,13 @@ def _prepare(cells: Sequence[Cell], progress: Progress) -> dict[object, grid.Fai
     return failures
 
 
-def _is_quick(cell: Cell) -> bool:
+def _is_quick(cell: PaperCell) -> bool:
     """True if a cell needs neither data nor training."""
     key = base_model(cell)
     if key is None:
         return cell.method not in LEARNERS
     dataset, model, _, train_share, with_features = key
-    if train_share != Cell._field_defaults["train_share"]:
+    if train_share != PaperCell._field_defaults["train_share"]:
         return False
     return dataset in _AT_ONCE or (not with_features and (COMMITTED / f"{dataset}-{model}.npz").exists())
 

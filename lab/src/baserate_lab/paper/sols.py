@@ -4,7 +4,7 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import BATCH_SIZE, N_ROUNDS
 
 METHODS = ("CT", "CT-RS/FTH", "CT-RS/FLH-FTL", "w-ERM")
@@ -20,10 +20,10 @@ NOTE = (
 )
 
 
-def cells(dataset: str, model: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[Cell]:
+def cells(dataset: str, model: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[PaperCell]:
     """Cells of every learner on the same streams."""
     return [
-        Cell(dataset, model, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        PaperCell(dataset, model, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
         for seed in range(seeds)
         for method in methods
     ]

@@ -4,7 +4,7 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import BATCH_SIZE, LINEAR, N_COMPONENTS, N_ROUNDS
 
 METHODS = ("TrainByWeights", "Lazy", "Lazy, literal")
@@ -13,10 +13,10 @@ MOST_SEEDS = 10
 MOST_POINTS, MOST_CALLS = 0.5, 0.15
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of every learner on the same streams."""
     return [
-        Cell("mnist", LINEAR, shift, 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        PaperCell("mnist", LINEAR, shift, 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
         for seed in range(min(seeds, MOST_SEEDS))
         for shift in SHIFTS
         for method in METHODS

@@ -7,7 +7,7 @@ import numpy as np
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import MARGINALS, PAPER
 from baserate_lab.paper.runs.problems import CIFAR10, FASHION, SYNTHETIC
 
@@ -19,7 +19,7 @@ ESTIMATING = tuple(method for method in METHODS if method not in ("Base", "OFC")
 NEGLIGIBLE = 0.25
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of every method with every estimator, also of methods that use none, as in the paper."""
     return [
         cell

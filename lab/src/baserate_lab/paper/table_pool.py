@@ -5,14 +5,14 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import NETWORK, POOL
 
 METHODS = ("CT-RS", "CT-RS, 25 % pool")
 MOST_SEEDS = 10
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of the same learner with all samples and with a quarter of them."""
     return sols.cells("mnist", NETWORK, min(seeds, MOST_SEEDS), METHODS)
 

@@ -4,7 +4,7 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.problems import CIFAR10, SYNTHETIC
 
 SHIFTS = ("mon", "sin", "ber", "squ")
@@ -16,9 +16,9 @@ MOST_SEEDS = {SYNTHETIC: 3, CIFAR10: 1}
 """Most seeds of retraining, which fits a layer to the whole holdout in every round and takes minutes per stream."""
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells of the two data sets of the table."""
-    found: list[Cell] = []
+    found: list[PaperCell] = []
     for problem, most in MOST_SEEDS.items():
         found += grid(problem, SHIFTS, METHODS, seeds, holdout=problem.full)
         found += grid(problem, SHIFTS, [RETRAINED], min(seeds, most), holdout=problem.full)

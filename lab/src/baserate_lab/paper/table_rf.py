@@ -3,14 +3,14 @@
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import NEED_FEATURES, PAPER
 from baserate_lab.paper.runs.problems import FOREST
 
 METHODS = tuple(method for method in PAPER if method not in NEED_FEATURES)
 
 
-def cells(seeds: int) -> list[Cell]:
+def cells(seeds: int) -> list[PaperCell]:
     """Cells with one stream per seed."""
     return list(grid(FOREST, ("ber",), METHODS, seeds))
 

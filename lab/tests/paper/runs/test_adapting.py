@@ -7,12 +7,12 @@ from baserate.evaluation import evaluate
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square
 from baserate_lab.paper.runs import adapting, base_models
 from baserate_lab.paper.runs.adapting import SHIFTS, run_adapting
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.methods import METHODS, NEED_FEATURES
 
 
 def cell(method="FTH", shift="ber", seed=0, **fields):
-    return Cell(
+    return PaperCell(
         "synthetic", "linear", shift, **{"holdout": 240, "method": method, "seed": seed, "n_rounds": 60} | fields
     )
 
@@ -129,7 +129,7 @@ def test_a_method_without_a_mix_has_no_mse():
     assert 0 < found.error < 50
 
 
-REAL = Cell("hapt", "linear", "real", 120, "FTH", 0, n_rounds=130)
+REAL = PaperCell("hapt", "linear", "real", 120, "FTH", 0, n_rounds=130)
 
 
 def test_a_real_stream_is_replayed_and_told_over_time():

@@ -8,7 +8,7 @@ from baserate.learners import ContinualTraining, ContinualTrainingResampled, Laz
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate_lab import datasets
 from baserate_lab.paper.runs import learning
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 K, PER_CLASS = 3, 60
 
@@ -33,7 +33,7 @@ LINEAR = ("TrainByWeights", "Lazy", "Lazy, literal")
 
 def cell(method, seed=0, n_rounds=8, shift="ber"):
     model = "logistic" if method in LINEAR else "mlp"
-    return Cell("tiny", model, shift, 0, method, seed, batch_size=6, n_rounds=n_rounds)
+    return PaperCell("tiny", model, shift, 0, method, seed, batch_size=6, n_rounds=n_rounds)
 
 
 def stream(seed=0, n_rounds=8):

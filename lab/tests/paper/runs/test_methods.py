@@ -11,7 +11,7 @@ from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, La
 from baserate_lab.paper.published import Lagged, PublishedATLAS, PublishedROGD, PublishedUOGD, published_step_sizes
 from baserate_lab.paper.runs import base_models
 from baserate_lab.paper.runs.adapting import _stream, run_adapting
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.methods import METHODS, PAPER, Setting
 
 ROUNDS = 80
@@ -72,7 +72,7 @@ def test_the_oracle_is_told_the_labels_of_each_batch(setting):
     np.testing.assert_array_equal(found.prior, found.frequencies)
     assert found.mse_to_frequencies == 0
     assert found.mse > 0
-    assert run_adapting(Cell("synthetic", "linear", "ber", 240, "Oracle", 1, n_rounds=30)).mse == 0
+    assert run_adapting(PaperCell("synthetic", "linear", "ber", 240, "Oracle", 1, n_rounds=30)).mse == 0
 
 
 def test_the_best_in_hindsight_knows_this_stream(setting):
@@ -140,7 +140,7 @@ def test_the_forest_is_calibrated_and_else_left_alone(setting):
 
 def test_the_forest_of_the_table_is_run_so():
     """Vector scaling changes which class is the most probable, for a forest that is unsure of the first class."""
-    of = Cell("mnist", "forest", "ber", 240, "Base", 0, n_rounds=100)
+    of = PaperCell("mnist", "forest", "ber", 240, "Base", 0, n_rounds=100)
     base = base_models.load("mnist", "forest", 0, 0.8, False)
     rows = base_models.choose_holdout(base.holdout_y, 240, np.random.default_rng([0, 0]))
     calibrated = VectorScaling().fit(base.holdout[rows], base.holdout_y[rows])

@@ -4,7 +4,7 @@ import pytest
 
 from baserate_lab.paper.runs import base_models, growth, learning
 from baserate_lab.paper.runs import run as door
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 
 def test_each_cell_goes_to_its_own_kind_of_run(monkeypatch):
@@ -12,21 +12,21 @@ def test_each_cell_goes_to_its_own_kind_of_run(monkeypatch):
         name = kind.__name__.rpartition(".")[2]
         monkeypatch.setattr(kind, f"run_{name}", lambda _, name=name: name)
     where = ("mnist", "mlp", "ber", 0)
-    assert door.run_cell(Cell(*where, "CT", 0)) == "learning"
-    assert door.run_cell(Cell(*where, "w-ERM", 0)) == "learning"
-    assert door.run_cell(Cell(*where, "FLH-FTL", 0)) == "adapting"
-    assert door.run_cell(Cell("", "", "", 0, "FLH-FTL", 0)) == "growth"
+    assert door.run_cell(PaperCell(*where, "CT", 0)) == "learning"
+    assert door.run_cell(PaperCell(*where, "w-ERM", 0)) == "learning"
+    assert door.run_cell(PaperCell(*where, "FLH-FTL", 0)) == "adapting"
+    assert door.run_cell(PaperCell("", "", "", 0, "FLH-FTL", 0)) == "growth"
 
 
 @pytest.mark.parametrize(
     ("cell", "key"),
     [
-        (Cell("mnist", "mlp", "ber", 9, "FTH", 3, 2, train_share=0.5), ("mnist", "mlp", 2, 0.5, False)),
-        (Cell("mnist", "mlp", "ber", 9, "UOGD", 3, 2), ("mnist", "mlp", 2, 0.8, True)),
-        (Cell("mnist", "mlp", "ber", 9, "ATLAS", 0), ("mnist", "mlp", 0, 0.8, True)),
-        (Cell("mnist", "mlp", "ber", 9, "RT-FLH-FTL", 0), ("mnist", "mlp", 0, 0.8, True)),
-        (Cell("mnist", "mlp", "ber", 0, "CT", 0), None),
-        (Cell("", "", "", 0, "FLH-FTL", 0), None),
+        (PaperCell("mnist", "mlp", "ber", 9, "FTH", 3, 2, train_share=0.5), ("mnist", "mlp", 2, 0.5, False)),
+        (PaperCell("mnist", "mlp", "ber", 9, "UOGD", 3, 2), ("mnist", "mlp", 2, 0.8, True)),
+        (PaperCell("mnist", "mlp", "ber", 9, "ATLAS", 0), ("mnist", "mlp", 0, 0.8, True)),
+        (PaperCell("mnist", "mlp", "ber", 9, "RT-FLH-FTL", 0), ("mnist", "mlp", 0, 0.8, True)),
+        (PaperCell("mnist", "mlp", "ber", 0, "CT", 0), None),
+        (PaperCell("", "", "", 0, "FLH-FTL", 0), None),
     ],
 )
 def test_the_base_model_that_a_cell_needs(cell, key):
@@ -41,7 +41,7 @@ def test_preparing_loads_the_very_base_model_that_the_cells_ask_for():
     assert (base_models.load.cache_info().misses, base_models.load.cache_info().hits) == (1, 1)
 
 
-@pytest.mark.parametrize("cell", [Cell("", "", "", 0, "Arrows", 1, n_rounds=9)])
+@pytest.mark.parametrize("cell", [PaperCell("", "", "", 0, "Arrows", 1, n_rounds=9)])
 def test_a_result_has_the_fields_of_its_columns(cell):
-    assert type(door.run_cell(cell)) is Result
-    assert not set(Cell._fields) & set(Result._fields)
+    assert type(door.run_cell(cell)) is PaperResult
+    assert not set(PaperCell._fields) & set(PaperResult._fields)

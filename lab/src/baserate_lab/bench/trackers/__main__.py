@@ -54,11 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write(store: Store, folder: Path) -> None:
     """Write the page and the figure of the results in a store."""
-    from baserate_lab.bench.trackers.figure import draw
+    from baserate_lab.bench.trackers.figure import draw_shares
 
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / PAGE, page(store.results).encode())
-    draw(store.results, folder / FIGURE)
+    draw_shares(store.results, folder / FIGURE)
 
 
 def _run(wanted: Sequence[TrackingCell], store: Store, jobs: int, log: Console) -> dict[TrackingCell, grid.Failure]:

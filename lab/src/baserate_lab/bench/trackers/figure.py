@@ -38,7 +38,7 @@ def shares(kept: TrackingResults) -> dict[tuple[str, tuple[int, ...], str], Meas
     return found
 
 
-def draw(kept: TrackingResults, path: str | os.PathLike[str]) -> None:
+def draw_shares(kept: TrackingResults, path: str | os.PathLike[str]) -> None:
     """Draw one row per set and one panel per batch size, into a file whose suffix sets the format."""
     from baserate_lab.bench.figures import figure_file
 

@@ -54,7 +54,7 @@ _DIRECTIONS = (0, 1, 2)
 _WAYS = ((0, 1), (1, 2), (2, 0))
 
 
-def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
+def draw_rows(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
     """Rows of a stream, (T * BATCH,); the classes of each round are drawn from the path."""
     sums = np.cumsum(path, axis=1)
     labels = np.minimum(
@@ -66,7 +66,7 @@ def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -
     return rows
 
 
-def watch(check: AssumptionCheck, proba: FloatArray) -> CheckedStream:
+def run_check(check: AssumptionCheck, proba: FloatArray) -> CheckedStream:
     """Update a check until the first alarm, in blocks of rounds like an adapter; ignores an incomplete last block."""
     block = ROUNDS_COLLECTED * BATCH
     for start in range(0, len(proba) - block + 1, block):
@@ -85,11 +85,11 @@ def false_alarms(
         rng = np.random.default_rng([seed, 1])
         order = rng.permutation(len(y))
         held, rest = order[:HOLDOUT], order[HOLDOUT:]
-        rows = draw([rest[y[rest] == c] for c in range(k)], shift.path(n_rounds, k, rng), rng)
+        rows = draw_rows([rest[y[rest] == c] for c in range(k)], shift.path(n_rounds, k, rng), rng)
         seen = proba
         if calibrated:
             seen = RegressAndReweight(LikelihoodMixture(k)).fit(proba[held], y[held]).calibrate(proba)
-        found.append(watch(AssumptionCheck().fit(seen[held], y[held]), seen[rows]))
+        found.append(run_check(AssumptionCheck().fit(seen[held], y[held]), seen[rows]))
     return found
 
 
@@ -101,7 +101,7 @@ def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntA
     held = order[known][:HOLDOUT]
     rest = np.concatenate([order[known][HOLDOUT:], order[~known]])
     by_class = [rest[found.y[rest] == c] for c in range(len(found.mix))]
-    return held, draw(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
+    return held, draw_rows(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
 
 
 def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[CheckedStream]:
@@ -109,7 +109,7 @@ def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST)
     runs = []
     for seed in seeds:
         held, rows = violated(found, seed, n_rounds)
-        runs.append(watch(AssumptionCheck().fit(found.before[held], found.y[held]), found.after[rows]))
+        runs.append(run_check(AssumptionCheck().fit(found.before[held], found.y[held]), found.after[rows]))
     return runs
 
 

@@ -12,7 +12,7 @@ from baserate.protocols import Batch, FloatArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, replay_stream, sample_stream
 from baserate.trust import HoldoutWarning
 from baserate_lab.paper.runs import base_models, problems
-from baserate_lab.paper.runs.cells import REAL, Cell, Result
+from baserate_lab.paper.runs.cells import REAL, PaperCell, PaperResult
 from baserate_lab.paper.runs.methods import METHODS, NEED_FEATURES, Setting
 
 SHIFTS = {"mon": Monotone(), "squ": Square(), "sin": Sinusoidal(), "ber": Bernoulli()}
@@ -20,7 +20,7 @@ BLOCKS = 60
 """Number of blocks of a stream that is shown over time."""
 
 
-def run_adapting(cell: Cell) -> Result:
+def run_adapting(cell: PaperCell) -> PaperResult:
     """Run a cell. The result depends on the cell alone, bit for bit; all methods are given the same stream."""
     with_features = cell.method in NEED_FEATURES
     key = cell.dataset, cell.model, cell.model_seed, cell.train_share, with_features
@@ -68,7 +68,7 @@ def _stream(
     return list(sample_stream(*pool, kind, n_rounds=n_rounds, batch_size=batch_size, features=seen, rng=rng))
 
 
-def _result(found: Evaluation, over_time: bool) -> Result:
+def _result(found: Evaluation, over_time: bool) -> PaperResult:
     def known(value: float) -> float | None:
         return None if np.isnan(value) else value
 
@@ -77,7 +77,7 @@ def _result(found: Evaluation, over_time: bool) -> Result:
         errors = _blocks(100 * found.wrong / found.n)
         if not np.isnan(found.prior).any():
             mses = _blocks(((found.prior - found.frequencies) ** 2).sum(axis=1))
-    return Result(
+    return PaperResult(
         100 * found.error_rate,
         known(found.mse_to_frequencies),
         None if over_time else known(found.mse),  # the true mix of a real stream is unknown

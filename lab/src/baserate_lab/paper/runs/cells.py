@@ -9,7 +9,7 @@ REAL = "real"
 """Shift of a target that is replayed in its own order."""
 
 
-class Cell(NamedTuple):
+class PaperCell(NamedTuple):
     """Everything that decides the result of one run.
 
     Attributes
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
     train_share: float = 0.8
 
 
-class Result(NamedTuple):
+class PaperResult(NamedTuple):
     """Result of a cell; None for values that a method does not have.
 
     Attributes
@@ -84,7 +84,7 @@ class Result(NamedTuple):
 
 def grid(
     problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any
-) -> Iterator[Cell]:
+) -> Iterator[PaperCell]:
     """All cells of a problem; each seed has its own base model if training is cheap.
 
     Parameters
@@ -104,4 +104,4 @@ def grid(
         for shift in shifts:
             for method in methods:
                 named: dict[str, Any] = {"shift": shift, "method": method, "seed": seed, "model_seed": model_seed}
-                yield Cell(problem.dataset, problem.model, **named, **fixed)
+                yield PaperCell(problem.dataset, problem.model, **named, **fixed)

@@ -7,14 +7,14 @@ import numpy as np
 from baserate.protocols import Tracker
 from baserate.state import dumps
 from baserate.trackers import FLHFTL, Aligator, Arrows
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 NOTHING = ""
 TRACKERS = {"FLH-FTL": FLHFTL, "Aligator": Aligator, "Arrows": Arrows}
 N_CLASSES = 10
 
 
-def run_growth(cell: Cell) -> Result:
+def run_growth(cell: PaperCell) -> PaperResult:
     """Run a tracker on noisy estimates of a constant mix."""
     rng = np.random.default_rng(cell.seed)
     estimates = rng.dirichlet(np.ones(N_CLASSES), size=cell.n_rounds)
@@ -26,4 +26,4 @@ def run_growth(cell: Cell) -> Result:
         tracker.predict()
         tracker.update(estimate)
     seconds = time.perf_counter() - started
-    return Result(None, None, None, seconds, len(dumps(tracker)))
+    return PaperResult(None, None, None, seconds, len(dumps(tracker)))

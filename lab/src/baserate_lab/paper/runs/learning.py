@@ -20,7 +20,7 @@ from baserate.shifts import Bernoulli, Monotone, sample_stream
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate_lab import datasets
 from baserate_lab.models import mlp
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 NETWORK, NETWORK_ON_COMPONENTS, LINEAR = "mlp", "pca-mlp", "logistic"
 HIDDEN = (100, 100, 20)
@@ -50,7 +50,7 @@ is given the true path. All others have the library's defaults.
 """
 
 
-def run_learning(cell: Cell) -> Result:
+def run_learning(cell: PaperCell) -> PaperResult:
     """Run a cell. All methods are given the same stream."""
     stream, k = _stream(cell.dataset, cell.model, cell.shift, cell.seed, cell.batch_size, cell.n_rounds)
     path = np.array([batch.q for batch in stream])
@@ -59,7 +59,7 @@ def run_learning(cell: Cell) -> Result:
         found = evaluate(LEARNERS[cell.method](k, model, path, cell.seed), stream)
     tracked = cell.method not in ("CT", "w-ERM")
     end = slice(-(len(stream) // 4), None)
-    return Result(
+    return PaperResult(
         100 * found.error_rate,
         found.mse_to_frequencies if tracked else None,
         found.mse if tracked else None,

@@ -1,21 +1,21 @@
 """Runs of any kind of cell."""
 
 from baserate_lab.paper.runs import adapting, base_models, growth, learning
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 from baserate_lab.paper.runs.methods import NEED_FEATURES
 
 PROTOCOL = 2
 """Raise this when the same cell would give another result: stored cells are then run again."""
 
 
-def run_cell(cell: Cell) -> Result:
+def run_cell(cell: PaperCell) -> PaperResult:
     """Run a cell."""
     if cell.dataset == growth.NOTHING:
         return growth.run_growth(cell)
     return learning.run_learning(cell) if cell.method in learning.LEARNERS else adapting.run_adapting(cell)
 
 
-def base_model(cell: Cell) -> tuple[str, str, int, float, bool] | None:
+def base_model(cell: PaperCell) -> tuple[str, str, int, float, bool] | None:
     """Key of the base model that a cell needs, including whether it needs features; None if it needs no model."""
     if cell.dataset == growth.NOTHING or cell.method in learning.LEARNERS:
         return None

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     regrets = regret.run_regret(n_seeds=seeds(regret.N_SEEDS), n_jobs=options.jobs)
     console.print(tables.regret_table(regrets))
     if options.figure:
-        figure.draw(errors, trainings, disagreements, regrets, options.figure)
+        figure.draw_supervised(errors, trainings, disagreements, regrets, options.figure)
 
 
 if __name__ == "__main__":

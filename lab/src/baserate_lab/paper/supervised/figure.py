@@ -14,7 +14,7 @@ def _anchored(order: FloatArray, at: float) -> FloatArray:
     return np.asarray(order * at / order[0])
 
 
-def draw(
+def draw_supervised(
     errors: FloatArray,
     trainings: dict[tuple[str, str], FloatArray],
     disagreements: dict[str, FloatArray],
