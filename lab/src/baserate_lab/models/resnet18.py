@@ -1,4 +1,4 @@
-"""ResNet18 for small images, trained here: the base model of the image experiments."""
+"""ResNet18 for small images, the base model of the image experiments."""
 
 import hashlib
 import os
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from baserate_lab.models._resnet_network import Network
 
 _SCHEDULES = ("one-cycle", "cosine", "constant")
-_AT_ONCE = 500  # images through the network in one go
+_AT_ONCE = 500  # images per batch of prediction
 
 _LARGEST = 1e6  # of weights and means in a state; trained ones are far smaller
 
@@ -92,29 +92,29 @@ def _problem(saved: Saved) -> str:
 
 
 class ResNet18(Component, saved_as="lab_resnet18"):
-    """A residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
+    """Residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
 
-    Needs torch: ``pip install 'baserate-lab[deep]'``. It runs on the processor, in float32. Labels are not smoothed:
-    its probabilities are meant to be honest.
+    Needs torch: ``pip install 'baserate-lab[deep]'``. It runs on the CPU, in float32. Labels are not smoothed, because
+    its probabilities should be calibrated.
 
     Parameters
     ----------
     width : int
-        Channels of the first stage; the last layer sees ``8 * width`` features. Time grows with its square.
+        Channels of the first stage; the last layer has ``8 * width`` inputs. Time grows with the square of the width.
     epochs, batch_size, step_size, momentum, nesterov, l2
-        Of the gradient descent; `l2` is the weight decay.
+        Settings of gradient descent; `l2` is the weight decay.
     schedule : {"one-cycle", "cosine", "constant"}
-        How the step size moves: up to `step_size` in a quarter of the time and down to zero along a cosine, only
-        down, or not at all.
+        Step size over time: up to `step_size` in a quarter of the time and then down to zero along a cosine; only down
+        along a cosine; or constant.
     augment : bool
-        Whether training images are moved by up to four pixels and mirrored at random.
+        True: move training images by up to four pixels and mirror them, at random.
     rng : int or numpy.random.Generator, optional
         Seed of the starting weights, the order of the images and their augmentation.
 
     Attributes
     ----------
     weights_ : dict of arrays
-        Of the network, by torch's names.
+        Weights of the network, by torch's names.
     history_ : list of dict
         Loss and accuracy on the training data in each epoch.
 
@@ -187,12 +187,12 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         y : (n,) array of int
             Labels, 0..k-1.
         checkpoint : path, optional
-            A file that is written after each epoch. If it is there, training goes on from it, and with the same number
-            of threads ends in the same bits as if it had never stopped; if it is that of a finished training, the
-            model is read from it. It is in torch's own format, and read as weights only: no code in it is run. If it
-            cannot be written, a line on standard error says so, and training goes on.
+            File written after each epoch. If it exists, training resumes from it and, with the same number of threads,
+            gives the same bits as without the interruption; after a finished training, the model is read from it. It
+            has torch's own format and is read as weights only, so no code in it is run. If it cannot be written, a line
+            on standard error says so and training continues.
         watch : callable, optional
-            Called after each batch with a `Moment`; what it raises ends the training.
+            Called after each batch with a `Moment`; an exception from it ends the training.
         """
         images = _as_images(X)
         labels = check_training_labels(y, len(images))
@@ -211,7 +211,7 @@ class ResNet18(Component, saved_as="lab_resnet18"):
             epochs=check_integer(self.epochs, "epochs", 1),
             step_size=check_real(self.step_size, "step_size", 0, np.inf),
             momentum=momentum,
-            nesterov=bool(self.nesterov) and momentum > 0,  # without momentum it is the same, and torch refuses it
+            nesterov=bool(self.nesterov) and momentum > 0,  # torch refuses Nesterov without momentum
             l2=check_real(self.l2, "l2", 0, np.inf),
             batch_size=check_integer(self.batch_size, "batch_size", 2),
             schedule=self.schedule,
@@ -231,27 +231,27 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         return self
 
     def predict_proba(self, X: NDArray[Any]) -> FloatArray:
-        """Class probabilities of some images."""
+        """Class probabilities of images."""
         return np.asarray(softmax(self.decision_function(X), axis=1))
 
     def decision_function(self, X: NDArray[Any]) -> FloatArray:
-        """Logits of some images."""
+        """Logits of images."""
         network = self._network()
         return _in_parts(network, self._checked(X), len(self.classes_))
 
     def features(self, X: NDArray[Any]) -> FloatArray:
-        """What the last layer sees of some images: (n, 8 * width)."""
+        """Inputs of the last layer for images, (n, 8 * width)."""
         network = self._network()
         return _in_parts(network.features, self._checked(X), 8 * self.width)
 
     @property
     def coef_(self) -> FloatArray:
-        """(k, 8 * width) weights of the last layer."""
+        """Weights of the last layer, (k, 8 * width)."""
         return np.array(self.weights_["head.weight"], dtype=np.float64)
 
     @property
     def intercept_(self) -> FloatArray:
-        """(k,) intercepts of the last layer."""
+        """Intercepts of the last layer, (k,)."""
         return np.array(self.weights_["head.bias"], dtype=np.float64)
 
     def _network(self) -> "Network":

@@ -33,7 +33,7 @@ def _problem(saved: Saved) -> str:
 
 
 class TransformerHead(Component, saved_as="lab_transformer_head"):
-    """Texts are turned into vectors by a transformer that is not trained here; a softmax regression is fitted on them.
+    """Softmax regression on texts that a frozen transformer has turned into vectors.
 
     Needs torch and transformers: ``pip install 'baserate-lab[deep]'``. A text's vector is the mean of the last layer
     over its tokens.
@@ -44,7 +44,7 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
         A folder that holds a model and its tokenizer, a name that can be downloaded, or ``package:NAME`` for the
         folder `model` in an installed Python package.
     max_tokens : int
-        Where texts are cut. Time grows in proportion.
+        Longest text, in tokens; longer texts are truncated. Time grows in proportion.
     C : float
         Inverse strength of the head's l2 penalty, as in scikit-learn's LogisticRegression.
 
@@ -92,10 +92,10 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
         y : (n,) array of int
             Labels, 0..k-1.
         checkpoint : path, optional
-            A folder in which vectors are kept, every 256 texts: what was embedded before is not embedded again. If
-            it cannot be written, a line on standard error says so, and it goes on.
+            Folder for vectors, written every 256 texts: no text is embedded twice. If it cannot be written, a line on
+            standard error says so and embedding continues.
         watch : callable, optional
-            Called as texts are embedded; what it raises ends the training.
+            Called as texts are embedded; an exception from it ends the training.
         """
         labels = check_training_labels(y, len(X))
         strength = check_real(self.C, "C", 0, np.inf, closed=False)
@@ -112,7 +112,7 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
         checkpoint: str | os.PathLike[str] | None = None,
         watch: Watcher = no_watcher,
     ) -> FloatArray:
-        """Vectors of some texts; `checkpoint` and `watch` are those of `fit`."""
+        """Vectors of texts; `checkpoint` and `watch` as in `fit`."""
         from baserate_lab.models._encoder import Encoder, embed
 
         if isinstance(X, str):
@@ -127,7 +127,7 @@ class TransformerHead(Component, saved_as="lab_transformer_head"):
         return embed(encoder, X, folder, watch).astype(np.float64)
 
     def predict_proba(self, X: Sequence[str] | NDArray[Any]) -> FloatArray:
-        """Class probabilities of some texts."""
+        """Class probabilities of texts."""
         check_trained(self, "coef_")
         return np.asarray(softmax(self.features(X) @ self.coef_.T + self.intercept_, axis=1))
 
