@@ -46,17 +46,20 @@ from baserate.trust.assumption.regions import (
     regions,
     strangeness_edges,
 )
+from baserate.trust.assumption.requirements import (
+    FEWEST,
+    LEAST_SINGULAR,
+    MOST_CLASSES,
+    least_singular,
+    too_alike,
+    too_few,
+)
 from baserate.trust.assumption.schedule import WINDOWS, due, spent
 from baserate.trust.assumption.two_samples import log_evidence, residuals
 from baserate.validation import check_fitted, check_holdout, check_proba, check_real
 
-__all__ = ["FEWEST", "AssumptionCheck", "Finding"]
+__all__ = ["FEWEST", "MOST_CLASSES", "AssumptionCheck", "Finding"]
 
-FEWEST = 20
-"""Number of samples of every class that the holdout must have."""
-_LEAST_SINGULAR = 0.1  # of the confusion matrix: below it, classes are too similar to tell what label shift can explain
-MOST_CLASSES = 300
-"""Largest number of classes that is tested; the number of comparisons grows with its square."""
 _REFERENCE_STEP = 4  # one in so many samples of the holdout is a reference row, for measuring strangeness
 _MOST_REFERENCES = 500  # each row of the stream is compared with all of them
 _MOST_LOOKS = 200  # more than a stream of any length has
@@ -89,7 +92,7 @@ def _holdout_problem(holdouts: FloatArray) -> str:
     everyone, strangers = holdouts
     if everyone.sum(axis=1).min() < FEWEST or strangers.sum(axis=1).min() < 1.0:
         return "has too small a holdout"
-    if _least_singular(everyone) < 1e-6 or _least_singular(strangers) < _LEAST_SINGULAR * (1.0 - 1e-9):
+    if least_singular(everyone) < 1e-6 or least_singular(strangers) < LEAST_SINGULAR * (1.0 - 1e-9):
         return "has a holdout whose classes are too much alike"
     return ""
 
@@ -211,7 +214,7 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         if k > MOST_CLASSES:
             reason = f"there are {k} classes; label shift is tested for up to {MOST_CLASSES}."
         else:
-            reason = _too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
+            reason = too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
         self.n_classes_ = k
         self.testable_, self.reason_ = not reason, reason
         self._start()
@@ -235,7 +238,7 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
             holdouts[1, c] -= doubled[1, 0]
         self._references, self._edges, self._holdouts = compared_with, edges, holdouts
         self._directions = Directions().fit(rows, labels)
-        return _too_alike(holdouts[1])
+        return too_alike(holdouts[1])
 
     def _start(self) -> None:
         self.rounds_, self._pending, self.alarm_ = 0, 0, False
@@ -385,29 +388,3 @@ def _reference_rows(labels: np.ndarray[Any, Any], n_classes: int) -> np.ndarray[
     for c in range(n_classes):
         chosen[np.flatnonzero(labels == c)[::step]] = True
     return chosen
-
-
-def _too_few(sizes: np.ndarray[Any, Any]) -> str:
-    few = int(sizes.argmin())
-    if sizes[few] < FEWEST:
-        return (
-            f"the holdout has {sizes[few]} samples of class {few}; testing label shift takes at least {FEWEST} of "
-            "every class."
-        )
-    return ""
-
-
-def _least_singular(holdout: FloatArray) -> float:
-    k = len(holdout)
-    confusion = holdout.reshape(k, k, RANGES).sum(axis=2) / holdout.sum(axis=1, keepdims=True)
-    return float(np.linalg.svd(confusion, compute_uv=False)[-1])
-
-
-def _too_alike(holdout: FloatArray) -> str:
-    least = _least_singular(holdout)
-    if least < _LEAST_SINGULAR:
-        return (
-            f"the model confuses classes too much (least singular value of the confusion matrix {least:.2g}, at least "
-            f"{_LEAST_SINGULAR} is needed): almost anything could be a change of the class mix."
-        )
-    return ""
