@@ -13,7 +13,8 @@ from baserate.adapters import RegressAndReweight
 from baserate.compiled import compiled
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
 from baserate.simplex import log_ratio, reweight
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import Each, Either, Fields, Part, Plain, Saved, Saves, Sizes, Text, Whole, ints
 from baserate.threads import in_threads
 from baserate.trackers import FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_vector
@@ -68,6 +69,23 @@ def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray,
     return first[:n_keys].copy(), order, starts
 
 
+def _check_keys_and_state(saved: Saved) -> str:
+    """Check that keys are unique, and the arrays of their state as the tracker declares them."""
+    keys = saved.state["_keys"]
+    if len(set(keys)) < len(keys) or len({isinstance(key, str) for key in keys}) > 1:
+        return "has keys that are not of one kind, or not unique"
+    adapter = saved.params["adapter"]
+    if not adapter.state:
+        return "has an adapter that was never fitted"
+    tracker = adapter.state["tracker_"]
+    declared: Saves | None = vars(tracker.cls).get("saves")
+    if declared is not None:
+        sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
+        Fields(declared.params).check(tracker.params, "tracker", sizes)
+        declared.state["_state"].check(saved.state["_state"], "_state", sizes)
+    return ""
+
+
 class Bank(Component, saved_as="bank"):
     """One fitted `RegressAndReweight`, many independent streams: one per shop, hospital or customer.
 
@@ -100,6 +118,17 @@ class Bank(Component, saved_as="bank"):
     array([[0., 1.],
            [1., 0.]])
     """
+
+    saves = Saves(
+        params={"adapter": Part(RegressAndReweight, {"k": "k"})},
+        state={
+            "rounds_": Whole(),
+            "_keys": Each(Either((Text(), Whole(-(2**63), 2**63 - 1))), "keys"),
+            "_last_seen": ints("keys", low=0),
+            "_state": Plain(),
+        },
+        check=_check_keys_and_state,
+    )
 
     def __init__(self, adapter: RegressAndReweight) -> None:
         if not isinstance(adapter, RegressAndReweight):
@@ -316,11 +345,8 @@ class Bank(Component, saved_as="bank"):
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        n = len(state["_keys"])
-        like = self._newborns(n)._asdict()
-        arrays = {name: check_array(state["_state"][name], name, like[name]) for name in like}
-        self._last_seen = check_array(state["_last_seen"], "_last_seen", np.empty(n, dtype=np.int64))
-        self._state = type(self._state)(**arrays)
+        self._last_seen = state["_last_seen"].copy()
+        self._state = type(self._state)(**{name: array.copy() for name, array in state["_state"].items()})
         self._row = {key: row for row, key in enumerate(state["_keys"])}
         self.rounds_ = state["rounds_"]
         return self

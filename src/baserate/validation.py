@@ -248,6 +248,10 @@ def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
     return np.column_stack([weights, check_vector(intercept, k, "intercept")])
 
 
+LEAST_PRIOR = 1e-12
+"""The least share of a class in a source prior: predictions are divided by it."""
+
+
 def check_prior(
     q: ArrayLike, n_classes: int | None = None, name: str = "prior", *, positive: bool = False
 ) -> FloatArray:
@@ -255,10 +259,11 @@ def check_prior(
     array = as_float_array(q, name, 1)
     # A sum that is not quite one would be tracked as a shift.
     array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
-    if positive and (array == 0).any():
+    if positive and array.min() < LEAST_PRIOR:
+        share = "no mass" if array.min() == 0 else f"a share of {array.min():.3g}"
         raise ValueError(
-            f"{name} gives class {int((array == 0).argmax())} no mass; the source needs every class. Drop the class, "
-            "or give it its share."
+            f"{name} gives class {int(array.argmin())} {share}; the source needs every class, with {LEAST_PRIOR:g} at "
+            "least. Drop the class, or give it its share."
         )
     return array
 

@@ -11,6 +11,7 @@ from baserate.integrations import LastLayer
 from baserate.marginals import BBSE, MLLS
 from baserate.trackers import FollowTheHistory
 
+from ..state.tampered import tampered
 from . import naive_layers as naive
 from .small_layer import CENTRES, RADIUS, RNG, UNCLIPPED, B, D, K, W, X, Y, batches
 
@@ -206,7 +207,7 @@ def test_a_whole_layer_in_the_place_of_weights_is_explained():
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(method, nonsense):
-    state = method(W).fit(X, Y).get_state()
-    method(W).set_state(state)
+    fitted = method(W).fit(X, Y)
+    tampered(fitted)
     with pytest.raises(ValueError, match=r"holds|does not fit"):
-        method(W).set_state({**state, **nonsense})
+        tampered(fitted, **nonsense)

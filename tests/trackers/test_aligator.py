@@ -40,7 +40,7 @@ def test_aligator_survives_sightings_that_no_interval_expected():
 
 def test_aligator_goes_on_beyond_its_longest_interval(monkeypatch):
     """With 3 levels instead of 20, the intervals are 1, 2 and 4 long for ever."""
-    in_python(monkeypatch, aligator_module, ("_play", "_predict", "_update"), _LEVELS=3)
+    in_python(monkeypatch, aligator_module, ("_combine", "_predict", "_update"), _LEVELS=3)
     played = play(Aligator(2), np.tile([0.9, 0.1], (41, 1)))
     np.testing.assert_allclose(played[[3, 7, 11, 39]], 0.5, atol=1e-12)
     np.testing.assert_allclose(played[5:8], played[13:16], atol=1e-12)  # the same within each four rounds

@@ -12,8 +12,37 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from baserate.protocols import FloatArray, IntArray, Step
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import Maybe, Plain, Saved, Saves, Whole, floats, ints, labels
 from baserate.validation import check_all_classes_present, check_features, check_fitted, check_head, check_labels
+
+_LONGEST = 1e9  # a feature, or a weight, that a file may hold
+
+
+def check_layer(saved: Saved) -> str:
+    """Return what does not fit together in a saved layer and its holdout, if anything."""
+    state, k, d = saved.state, saved.sizes["k"], saved.sizes["d"]
+    if state["_n_features"] not in (d - 1, d):
+        return "has a layer of other features than it says"
+    if not np.array_equal(np.bincount(state["_labels"], minlength=k), state["_sizes"]):
+        return "has other samples than its classes have"
+    return ""
+
+
+SAVED = Saves(
+    params={"coef": Plain(), "intercept": Maybe(Plain())},
+    state={
+        "source_head_": floats("k", "d", low=-_LONGEST, high=_LONGEST),
+        "_n_features": Whole(),
+        "_sizes": ints("k", low=1),
+        "_features": floats("n", "d", low=-_LONGEST, high=_LONGEST),
+        "_labels": labels("n", "k"),
+        "rounds_": Whole(),
+    },
+    may_be_empty=True,
+    check=check_layer,
+)
+"""The declaration of what every adapter saves that moves a last layer."""
 
 
 class LastLayerAdapter(Component):
@@ -141,19 +170,6 @@ class LastLayerAdapter(Component):
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         raise NotImplementedError
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_head_"):
-            k, d = np.shape(self.source_head_)
-            check_array(self.source_head_, "source_head_", np.empty((k, d)))
-            check_array(self._labels, "_labels", np.empty(len(self._labels), dtype=np.int64))
-            check_array(self._features, "_features", np.empty((len(self._labels), d)))
-            check_array(self._sizes, "_sizes", np.empty(k, dtype=np.int64))
-            fits = np.array_equal(np.bincount(self._labels, minlength=k), self._sizes) and (self._sizes > 0).all()
-            if self._n_features not in (d - 1, d) or not fits:
-                raise ValueError("the state does not fit together: layer, features and labels are of different sizes.")
-        return self
 
 
 def _with_ones(features: FloatArray, intercept: bool) -> FloatArray:

@@ -1,6 +1,6 @@
 """ReweightingAdapter: the part that simple re-weighting adapters share, from probabilities in to probabilities out."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,8 +8,24 @@ from numpy.typing import ArrayLike
 from baserate.adapters._source import Source, calibrate
 from baserate.protocols import Calibrator, FloatArray, IntArray, Step
 from baserate.simplex import log_ratio, reweight
-from baserate.state import Component, check_array
-from baserate.validation import check_fitted, check_labels, check_proba
+from baserate.state import Component
+from baserate.state.declarations import Either, Maybe, Part, Plain, Saves, Spec, Text, Whole, floats, priors
+from baserate.validation import LEAST_PRIOR, check_fitted, check_labels, check_proba
+
+CALIBRATOR = Maybe(Either((Text(("auto",)), Part(Calibrator))))
+"""The spec of an adapter's parameter `calibrator`."""
+SOURCE: dict[str, Spec] = {
+    "source_prior_": priors("k", low=LEAST_PRIOR),
+    "calibrator_": Maybe(Part(Calibrator, {"k": "k"})),
+    "_calibration_offsets": Maybe(floats("k", low=-1e3, high=1e3)),
+}
+"""Specs of what an adapter keeps of the source."""
+SAVED = Saves(
+    params={"calibrator": CALIBRATOR, "source_prior": Maybe(Plain())},
+    state={**SOURCE, "rounds_": Whole()},
+    may_be_empty=True,
+)
+"""The declaration of what every re-weighting adapter saves."""
 
 
 class ReweightingAdapter(Component):
@@ -127,12 +143,3 @@ class ReweightingAdapter(Component):
     def _advance(self, proba: FloatArray, labels: IntArray | None) -> None:
         self._observe(proba, labels)
         self.rounds_ += 1
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            like = np.empty(np.size(self.source_prior_))
-            check_array(self.source_prior_, "source_prior_", like)
-            if self._calibration_offsets is not None:
-                check_array(self._calibration_offsets, "_calibration_offsets", like)
-        return self

@@ -9,6 +9,7 @@ from baserate.calibrators import AutoCalibrator
 from baserate.parameters import clone
 from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
+from baserate.state.declarations import SavedPart
 from baserate.validation import (
     check_all_classes_present,
     check_has_methods,
@@ -115,6 +116,13 @@ def _new_calibrator(calibrator: Calibrator | Literal["auto"] | None, *, labelled
 def changes_nothing(calibrator: Calibrator | None) -> bool:
     """Whether a fitted calibrator leaves probabilities as they are."""
     return calibrator is None or (isinstance(calibrator, AutoCalibrator) and calibrator.calibrator_ is None)
+
+
+def changes_nothing_saved(calibrator: SavedPart | None) -> bool:
+    """`changes_nothing` of a calibrator in a file."""
+    if calibrator is None or not issubclass(calibrator.cls, AutoCalibrator):
+        return calibrator is None
+    return calibrator.state.get("calibrator_") is None
 
 
 def calibrate(proba: FloatArray, calibrator: Calibrator | None, offsets: FloatArray | None) -> FloatArray:

@@ -7,12 +7,25 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._ball import ball_radius, check_ball, gradient_bound, into_ball
 from baserate.adapters._horizon import horizon_at
-from baserate.adapters._last_layer import LastLayerAdapter
+from baserate.adapters._last_layer import SAVED, LastLayerAdapter, check_layer
 from baserate.adapters._sightings import fit_marginals, new_marginals, sighting, sigma_min
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Number, Part, Plain, Saved, Whole, floats
 from baserate.validation import check_fitted, check_real
+
+
+def _check_copies(saved: Saved) -> str:
+    params, state = saved.params, saved.state
+    if params["step_sizes"] is None:
+        most = copies_at(horizon_at(state["rounds_"], params["horizon"]))
+    else:
+        most = np.size(np.asarray(params["step_sizes"], dtype=np.float64))
+    if not 0 < saved.sizes["copies"] <= most:  # one may be about to join
+        return "has other copies than its step sizes"
+    if not np.isfinite(state["_log_weights"].max()):
+        return "gives no copy any weight"
+    return check_layer(saved)
 
 
 class ATLAS(LastLayerAdapter, saved_as="atlas"):
@@ -64,6 +77,25 @@ class ATLAS(LastLayerAdapter, saved_as="atlas"):
     _radius: float
     _gradient_bound: float
     _sigma: float
+
+    saves = SAVED.extended(
+        {
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "step_sizes": Maybe(Plain()),
+            "meta_rate": Maybe(Number(0.0, 1e9)),
+            "radius": Maybe(Number(0.0)),
+            "horizon": Maybe(Whole(1)),
+        },
+        {
+            "marginals_": Part(MarginalEstimator, {"k": "k"}),
+            "_radius": Number(0.0, 1e15),
+            "_gradient_bound": Number(1e-15, 1e15),
+            "_sigma": Number(0.0, 1e9),
+            "_heads": floats("copies", "k", "d", low=-1e15, high=1e15),
+            "_log_weights": floats("copies", high=1e9, finite=False),
+        },
+        check=_check_copies,
+    )
 
     def __init__(
         self,
@@ -157,18 +189,6 @@ class ATLAS(LastLayerAdapter, saved_as="atlas"):
             with np.errstate(divide="ignore"):  # a copy that has lost all of its weight stays lost
                 self._log_weights = np.log(np.concatenate([[1.0], m * weights]) / (m + 1))
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_head_"):
-            check_array(self._heads, "_heads", np.empty((len(self._heads), *self.source_head_.shape)))
-            # A copy may be about to join.
-            if not 0 < len(self._heads) <= len(self._step_sizes()) or not np.isfinite(self._heads).all():
-                raise ValueError("the state does not fit together: _heads are not the layers of this method.")
-            check_array(self._log_weights, "_log_weights", np.empty(len(self._heads)))
-            if np.isnan(self._log_weights).any():
-                raise ValueError("the state does not fit together: _log_weights holds NaN.")
-        return self
-
     @classmethod
     def examples(cls) -> list[Self]:
         coef = [[2.0, 0.0, -1.0], [0.0, 2.0, 0.0], [-1.0, 0.0, 2.0]]
@@ -180,5 +200,9 @@ class ATLAS(LastLayerAdapter, saved_as="atlas"):
 
 def doubling_steps(scale: float, n_classes: int, horizon: int) -> FloatArray:
     """ATLAS's step sizes: 1 + ceil(log2(1 + 2 T) / 2) of them, each twice the one before, from scale / sqrt(k T)."""
-    m = 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))
-    return np.asarray(scale / np.sqrt(n_classes * horizon) * 2.0 ** np.arange(m))
+    return np.asarray(scale / np.sqrt(n_classes * horizon) * 2.0 ** np.arange(copies_at(horizon)))
+
+
+def copies_at(horizon: int) -> int:
+    """The number of ATLAS's step sizes for a horizon T: 1 + ceil(log2(1 + 2 T) / 2)."""
+    return 1 + int(np.ceil(0.5 * np.log2(1 + 2 * horizon)))

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
-from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._reweighting import SAVED, ReweightingAdapter
 from baserate.adapters._source import learn_source
 from baserate.protocols import Calibrator, FloatArray, IntArray
 
@@ -25,6 +25,8 @@ class Base(ReweightingAdapter, saved_as="base"):
     >>> base.step([[0.7, 0.3]]).proba
     array([[0.7, 0.3]])
     """
+
+    saves = SAVED
 
     def __init__(
         self, *, calibrator: Calibrator | Literal["auto"] | None = None, source_prior: ArrayLike | None = None

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._reweighting import SAVED, ReweightingAdapter
 from baserate.adapters._source import calibrate, learn_source
 from baserate.protocols import Batch, Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Plain, priors
 from baserate.validation import check_labels, check_path, check_proba
 
 _SWEEPS = 20
@@ -49,6 +49,10 @@ class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
     >>> int(best.predict_proba([[0.55, 0.45]]).argmax())
     1
     """
+
+    saves = SAVED.extended(
+        {"stream_proba": Plain(), "stream_y": Plain(), "path": Maybe(Plain())}, {"_prior": priors("k")}
+    )
 
     def __init__(
         self,
@@ -92,12 +96,6 @@ class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
 
     def _restart(self) -> None:
         self.rounds_ = 0
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            check_array(self._prior, "_prior", np.empty(len(self.source_prior_)))
-        return self
 
     def _current_prior(self) -> FloatArray:
         return self._prior

@@ -1,15 +1,14 @@
 """Oracle: re-weighting that is told the class mixes, the best that it can do."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._reweighting import SAVED, ReweightingAdapter
 from baserate.adapters._source import learn_source
 from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate.simplex import normalise
-from baserate.state import check_array
+from baserate.state.declarations import Plain, priors
 from baserate.validation import check_path
 
 
@@ -35,6 +34,8 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
     array([[0.8, 0.2]])
     """
 
+    saves = SAVED.extended({"priors": Plain()}, {"_path": priors("rounds", "k")})
+
     def __init__(
         self,
         priors: ArrayLike,
@@ -54,12 +55,6 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
 
     def _restart(self) -> None:
         self.rounds_ = 0
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            check_array(self._path, "_path", np.empty((len(self._path), len(self.source_prior_))))
-        return self
 
     def _current_prior(self) -> FloatArray:
         if self.rounds_ >= len(self._path):

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._last_layer import LastLayerAdapter
+from baserate.adapters._last_layer import SAVED, LastLayerAdapter
 from baserate.adapters.regress_and_reweight import RegressAndReweight
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Tracker
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Number, Part, Whole, floats
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_real
 
@@ -66,6 +66,21 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
 
     _mix: RegressAndReweight
     _curvatures: FloatArray
+
+    saves = SAVED.extended(
+        {
+            "tracker": Maybe(Part(Tracker)),
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "epochs": Whole(1),
+            "step_size": Maybe(Number(0.0, 1e9)),
+            "momentum": Maybe(Number(0.0, 1.0)),
+        },
+        {
+            "_mix": Part(RegressAndReweight, {"k": "k"}),
+            "_curvatures": floats("k", low=0.0, high=1e20),
+            "_trained": floats("k", "d", low=-1e15, high=1e15),
+        },
+    )
 
     def __init__(
         self,
@@ -145,15 +160,6 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
                 head, before = head - step + self.momentum * (head - before), head
         trained: FloatArray = head[0]
         return trained
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_head_"):
-            check_array(self._trained, "_trained", self.source_head_)
-            check_array(self._curvatures, "_curvatures", np.empty(len(self.source_head_)))
-            if not isinstance(self._mix, RegressAndReweight) or len(self._mix.prior_) != len(self.source_head_):
-                raise ValueError("the state does not fit together: _mix does not follow the classes of the layer.")
-        return self
 
     @classmethod
     def examples(cls) -> list[Self]:

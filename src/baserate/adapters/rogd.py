@@ -1,19 +1,19 @@
 """ROGD: gradient descent on the prior that predictions are re-weighted to (Wu et al. 2021)."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.adapters._horizon import horizon_at
-from baserate.adapters._reweighting import ReweightingAdapter
+from baserate.adapters._reweighting import SAVED, ReweightingAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
 from baserate.adapters._source import learn_source
 from baserate.marginals import BBSE
 from baserate.protocols import Calibrator, FloatArray, IntArray, MarginalEstimator
 from baserate.simplex import project
-from baserate.state import check_array
-from baserate.validation import check_all_classes_present, check_integer, check_real, check_rng
+from baserate.state.declarations import Either, Generator, Maybe, Number, Part, Whole, floats, ints, priors
+from baserate.validation import LEAST_PRIOR, check_all_classes_present, check_integer, check_real, check_rng
 
 _RANDOM_PRIORS = 100
 _CHANGE = 0.01
@@ -67,6 +67,26 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
     ----------
     Wu et al., "Online Adaptation to Label Distribution Shift", NeurIPS 2021.
     """
+
+    saves = SAVED.extended(
+        {
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "step_size": Maybe(Number(0.0)),
+            "lipschitz": Maybe(Number(0.0)),
+            "horizon": Maybe(Whole(1)),
+            "rng": Maybe(Either((Whole(), Generator()))),
+        },
+        {
+            "marginals_": Part(MarginalEstimator, {"k": "k"}),
+            "lipschitz_": Number(0.0),
+            "_prior": priors("k"),
+            "_ratios": floats("n", "k", low=0.0, high=1.1 / LEAST_PRIOR),
+            "_sizes": ints("k", low=1),
+        },
+        check=lambda saved: (
+            "" if saved.state["_sizes"].sum() == saved.sizes["n"] else "has other samples than its classes have"
+        ),
+    )
 
     def __init__(
         self,
@@ -138,17 +158,6 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
             step = np.sqrt(2.0 / horizon_at(self.rounds_, self.horizon)) / (self.lipschitz_ or 1.0)
         k = len(self._prior)
         self._prior = project((self._prior - step * gradient)[np.newaxis], np.zeros(k), np.ones(k))[0]
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            k = len(self.source_prior_)
-            check_array(self._prior, "_prior", np.empty(k))
-            check_array(self._sizes, "_sizes", np.empty(k, dtype=np.int64))
-            check_array(self._ratios, "_ratios", np.empty((int(self._sizes.sum()), k)))
-            if not isinstance(self.lipschitz_, float):
-                raise ValueError("the state does not fit together: lipschitz_ is not a number.")
-        return self
 
     @classmethod
     def examples(cls) -> list[Self]:

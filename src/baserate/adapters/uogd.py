@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._ball import ball_radius, check_ball, gradient_bound, into_ball
 from baserate.adapters._horizon import horizon_at
-from baserate.adapters._last_layer import LastLayerAdapter
+from baserate.adapters._last_layer import SAVED, LastLayerAdapter
 from baserate.adapters._sightings import fit_marginals, new_marginals, sighting
 from baserate.marginals import BBSE
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Number, Part, Whole, floats
 from baserate.validation import check_real
 
 
@@ -68,6 +68,21 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
     _radius: float
     _gradient_bound: float
 
+    saves = SAVED.extended(
+        {
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "step_size": Maybe(Number(0.0, 1e9)),
+            "radius": Maybe(Number(0.0)),
+            "horizon": Maybe(Whole(1)),
+        },
+        {
+            "marginals_": Part(MarginalEstimator, {"k": "k"}),
+            "_radius": Number(0.0, 1e15),
+            "_gradient_bound": Number(1e-15, 1e15),
+            "_heads": floats(1, "k", "d", low=-1e15, high=1e15),
+        },
+    )
+
     def __init__(
         self,
         coef: ArrayLike,
@@ -122,14 +137,6 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
 
     def _projected(self, heads: FloatArray) -> FloatArray:
         return into_ball(heads, self._radius)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_head_"):
-            check_array(self._heads, "_heads", self.source_head_[np.newaxis])
-            if not np.isfinite(self._heads).all():
-                raise ValueError("the state does not fit together: _heads holds a number that is not finite.")
-        return self
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -4,6 +4,7 @@ import copy
 from typing import Any, ClassVar, Self
 
 from baserate.parameters import Parametrised, clone
+from baserate.state.declarations import Saves
 from baserate.state.registry import register
 from baserate.state.unreadable import UnreadableError
 
@@ -15,12 +16,15 @@ class Component(Parametrised):
     its arguments untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts,
     further components.
 
-    A subclass gives the name that files know it by, ``class Mine(Component, saved_as="mine")``, and with ``layout=2``
-    the version of what it saves. A layout that changed is read by `upgrade`.
+    A subclass gives the name that files know it by, ``class Mine(Component, saved_as="mine")``, with ``layout=2`` the
+    version of what it saves, and declares in `saves` what that is. A layout that changed is read by `upgrade`.
     """
 
     _saved_as: ClassVar[str]
     _layout: ClassVar[int]
+    saves: ClassVar[Saves | None] = None
+    """The declaration of what a file may hold; each class has its own, and inherits none, as it may hold more. The
+    state of a class without one, such as other people's, is taken as it is."""
 
     def __init_subclass__(cls, *, saved_as: str | None = None, layout: int = 1, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -1,31 +1,46 @@
-"""Bytes of a state file as a running object."""
+"""Bytes of a state file as a running object: read, checked as a whole, then built."""
 
 import io
 import json
+import math
 import zipfile
 from typing import Any, cast
 
 import numpy as np
 
 from baserate.state.component import Component
-from baserate.state.encoding import SCHEMA
+from baserate.state.declarations import SavedPart, check_part
+from baserate.state.encoding import GENERATOR, SCHEMA
 from baserate.state.foreign_models import fingerprint
 from baserate.state.registry import resolve
 from baserate.state.unreadable import UnreadableError
 
 _OLDEST = 2
-_GENERATORS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+_HEADER = 10_000  # characters of an array's header: numpy's own limit
 
 
-def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
-    """The object that `dumps` made bytes of."""
+def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = None, **models: Any) -> Any:
+    """The object that `dumps` made bytes of.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        What to call them in an error.
+    max_bytes : int, optional
+        How much memory the parts of the file may take together. Default: as much as the file has bytes, which is enough
+        for every file that `dumps` makes: nothing in it is compressed.
+    **models
+        As in `load`.
+    """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            manifest = _manifest(archive)
-            members = [archive.read(f"{i}.npy") for i in range(len(archive.namelist()) - 1)]
-        arrays = [np.lib.format.read_array(io.BytesIO(member), allow_pickle=False) for member in members]
+        arrays, manifest = _unpack(data, len(data) if max_bytes is None else max_bytes)
         reader = _Reader(arrays, models, manifest.get("version"))
-        obj = reader.decode(manifest["object"])
+        part = reader.read(manifest.get("object"))
+        if not isinstance(part, SavedPart):
+            raise UnreadableError("holds no object")
+        check_part(part, part.cls.__name__)
+        obj = reader.build(part)
     except UnreadableError as error:
         raise ValueError(f"{name} {error}.") from error
     except Exception as error:  # a damaged file can trip any part of the reader
@@ -36,10 +51,23 @@ def loads(data: bytes, name: str = "these bytes", **models: Any) -> Any:
     return obj
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    if "manifest.json" not in archive.namelist():
-        raise UnreadableError("is not a baserate state file (it has no manifest)")
-    manifest = json.loads(archive.read("manifest.json"))
+def _unpack(data: bytes, max_bytes: int) -> tuple[list[np.ndarray[Any, Any]], dict[str, Any]]:
+    """The arrays and the manifest of an archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if total > max_bytes:
+            raise UnreadableError(
+                f"takes {total:,} bytes when it is unpacked, and {max_bytes:,} are allowed; if you trust it, allow "
+                f"more with max_bytes={total}"
+            )
+        if "manifest.json" not in archive.namelist():
+            raise UnreadableError("is not a baserate state file (it has no manifest)")
+        manifest = _checked_manifest(json.loads(archive.read("manifest.json")))
+        return [_array(archive.read(f"{i}.npy")) for i in range(len(members) - 1)], manifest
+
+
+def _checked_manifest(manifest: Any) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != "baserate":
         raise UnreadableError("is not a baserate state file (its manifest is of another format)")
     schema, version = manifest.get("schema"), manifest.get("version")
@@ -54,19 +82,21 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     return manifest
 
 
-def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
-    """Check that an array out of a file has the shape and type it must have: compiled code does not look again.
-
-    The copy that is returned belongs to nobody else.
-    """
-    if not isinstance(value, np.ndarray) or value.shape != like.shape or value.dtype != like.dtype:
-        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise UnreadableError(f"holds {name} as {found}, not as {like.dtype} {like.shape}")
-    return value.copy()
+def _array(member: bytes) -> np.ndarray[Any, Any]:
+    """The array in a member, whose header must say neither more nor less than there is."""
+    file = io.BytesIO(member)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise UnreadableError("holds an array in a format that baserate does not write")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=_HEADER)
+    if dtype.kind not in "fiubU" or not dtype.isnative or dtype.hasobject or by_columns:
+        raise UnreadableError(f"holds an array of {dtype}, which baserate does not write")
+    if math.prod(shape) * dtype.itemsize != len(member) - file.tell():
+        raise UnreadableError(f"holds an array of {len(member)} bytes whose header says {dtype} {shape}")
+    return np.frombuffer(member, dtype, offset=file.tell()).reshape(shape)
 
 
 class _Reader:
-    """Makes objects of the nodes of a manifest.
+    """Makes values of the nodes of a manifest, and objects of those once they are checked.
 
     Parameters
     ----------
@@ -84,26 +114,32 @@ class _Reader:
         self._version = version
         self.unused = set(models)
 
-    def decode(self, node: Any) -> Any:
-        """The value that a node stands for."""
+    def read(self, node: Any) -> Any:
+        """The value that a node stands for; of an object, its parts."""
         if isinstance(node, list):
-            return [self.decode(item) for item in node]
+            return [self.read(item) for item in node]
         if not isinstance(node, dict):
             return node
         if "$array" in node:
-            array = self._arrays[node["$array"]]
-            return array[()] if node["scalar"] else array
+            return self._array(node)
         if "$tuple" in node:
-            return tuple(self.decode(item) for item in node["$tuple"])
+            return tuple(self.read(item) for item in node["$tuple"])
         if "$generator" in node:
-            return self._generator(self.decode(node["$generator"]))
+            return _generator(self.read(node["$generator"]))
         if "$model" in node:
             return self._model(node)
         if "$class" in node:
-            return self._component(node)
-        return {key: self.decode(item) for key, item in node.items()}
+            return self._part(node)
+        return {key: self.read(item) for key, item in node.items()}
 
-    def _component(self, node: dict[str, Any]) -> Component:
+    def _array(self, node: dict[str, Any]) -> Any:
+        place = node["$array"]
+        if not isinstance(place, int) or not 0 <= place < len(self._arrays):
+            raise UnreadableError(f"has no array {place!r}")
+        array = self._arrays[place]
+        return array[()] if node["scalar"] else array
+
+    def _part(self, node: dict[str, Any]) -> SavedPart:
         cls = cast(type[Component], resolve(node["$class"]))
         layout = node.get("layout")
         if not isinstance(layout, int) or layout > cls._layout:
@@ -111,11 +147,11 @@ class _Reader:
                 f"holds a {node['$class']} of layout {layout}, written by baserate {self._version}; this version reads "
                 f"up to {cls._layout}. Upgrade baserate"
             )
-        params = {name: self.decode(item) for name, item in node["params"].items()}
-        state = {name: self.decode(item) for name, item in node["state"].items()}
+        params = {name: self.read(item) for name, item in node["params"].items()}
+        state = {name: self.read(item) for name, item in node["state"].items()}
         if layout < cls._layout:
             params, state = cls.upgrade(layout, params, state)
-        return cls._from_saved(params, state)
+        return SavedPart(cls, params, state)
 
     def _model(self, node: dict[str, Any]) -> Any:
         name = node["$model"]
@@ -130,11 +166,46 @@ class _Reader:
         self.unused.discard(name)
         return self._models[name]
 
-    @staticmethod
-    def _generator(state: dict[str, Any]) -> np.random.Generator:
-        kind = state.get("bit_generator")
-        if kind not in _GENERATORS:
-            raise UnreadableError(f"holds a random generator of the unknown kind {kind!r}")
-        bits = getattr(np.random, kind)()
-        bits.state = state
-        return np.random.Generator(bits)
+    def build(self, value: Any) -> Any:
+        """A value that has been checked, with objects in the place of their parts."""
+        if isinstance(value, SavedPart):
+            params = {name: self.build(item) for name, item in value.params.items()}
+            state = {name: self.build(item) for name, item in value.state.items()}
+            return value.cls._from_saved(params, state)
+        if isinstance(value, list):
+            return [self.build(item) for item in value]
+        if isinstance(value, tuple):
+            return tuple(self.build(item) for item in value)
+        if isinstance(value, dict):
+            return {name: self.build(item) for name, item in value.items()}
+        return value
+
+
+def _generator(state: Any) -> np.random.Generator:
+    """A random generator in a state that numpy itself could have left it in: it checks little, and draws with no check.
+
+    Only PCG64, numpy's own choice, is read: others keep places in tables.
+    """
+    if not isinstance(state, dict) or state.get("bit_generator") != GENERATOR:
+        kind = state.get("bit_generator") if isinstance(state, dict) else state
+        raise UnreadableError(f"holds a random generator of the kind {kind!r}; only {GENERATOR} is read")
+    inner = state.get("state")
+    limits = [(inner, "state", 128), (inner, "inc", 128), (state, "has_uint32", 1), (state, "uinteger", 32)]
+    for part, name, bits in limits:
+        number = part.get(name) if isinstance(part, dict) else None
+        if not isinstance(number, int) or not 0 <= number < 2**bits:
+            raise UnreadableError(f"holds a random generator whose {name} is {number!r}")
+    bit_generator = np.random.PCG64()
+    bit_generator.state = cast(Any, state)
+    return np.random.Generator(bit_generator)
+
+
+def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
+    """Check that an array out of a file has the shape and type it must have: compiled code does not look again.
+
+    The copy that is returned belongs to nobody else.
+    """
+    if not isinstance(value, np.ndarray) or value.shape != like.shape or value.dtype != like.dtype:
+        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise UnreadableError(f"holds {name} as {found}, not as {like.dtype} {like.shape}")
+    return value.copy()

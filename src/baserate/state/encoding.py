@@ -14,6 +14,9 @@ from baserate.state.foreign_models import fingerprint
 SCHEMA = 2
 """Version of the file format. A reader knows every schema since the first release, up to its own."""
 
+GENERATOR = "PCG64"
+"""The kind of random generators that are saved: what `numpy.random.default_rng` gives."""
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
 
 
@@ -59,7 +62,13 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
             raise TypeError(f"cannot save {where}: the keys of a dict must be text.")
         return {key: _encode(item, arrays, f"{where}[{key!r}]") for key, item in value.items()}
     if isinstance(value, np.random.Generator):
-        return {"$generator": _encode(value.bit_generator.state, arrays, where)}
+        state = value.bit_generator.state
+        if state["bit_generator"] != GENERATOR:
+            raise TypeError(
+                f"cannot save {where}: a random generator of the kind {state['bit_generator']}; use {GENERATOR}, as "
+                "numpy.random.default_rng does."
+            )
+        return {"$generator": _encode(state, arrays, where)}
     if isinstance(value, Component):
         params, state = (
             {name: _encode(item, arrays, f"{where}.{name}") for name, item in sorted(part.items())}

@@ -49,13 +49,16 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str], **models: Any) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, **models: Any) -> Any:
     """Read a running object from a file written by `save`; it goes on as if it had never stopped.
 
     Parameters
     ----------
     path : path
-        The file.
+        The file. It may come from anybody: nothing in it is run, and everything in it is checked before it is used.
+    max_bytes : int, optional
+        How much memory the parts of the file may take together. Default: as much as the file is long, which is enough
+        for every file that `save` writes.
     **models
         What wraps a foreign model (``estimator=``) is saved without it: hand the same model over again.
 
@@ -65,4 +68,4 @@ def load(path: str | os.PathLike[str], **models: Any) -> Any:
         If the file is not one of baserate's, is damaged, comes from a newer version, holds a class that is not known
         here, or was saved with another model than the one given.
     """
-    return loads(Path(path).read_bytes(), name=str(path), **models)
+    return loads(Path(path).read_bytes(), name=str(path), max_bytes=max_bytes, **models)

@@ -1,4 +1,4 @@
-"""Trackers follow a drifting vector from noisy sightings (the paper's online regression oracles)."""
+"""Trackers: follow a drifting vector, such as the class mix, from noisy estimates (the paper's regression oracles)."""
 
 from baserate.trackers.aligator import Aligator
 from baserate.trackers.arrows import Arrows

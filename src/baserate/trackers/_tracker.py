@@ -1,20 +1,38 @@
-"""What all trackers share: where they are born, and the single-stream face of a tracker with bounded state."""
+"""Base classes of trackers: of any, and of those whose state has a bounded size."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.state import Beginning, check_array
+from baserate.state import Beginning
+from baserate.state.declarations import Fields, Maybe, Number, Plain, Saved, Saves, Spec, Whole, priors
 from baserate.validation import check_integer, check_prior, check_vector
 
 ONE_KEY = np.zeros(1, dtype=np.int64)
 ONE_KEY.setflags(write=False)
 
 
+SAVED = Saves(
+    params={"n_classes": Whole(2, size="k"), "prior": Maybe(Plain())},
+    state={"_default_birth": priors("k"), "_sigma_min": Number(0.0, 1e9)},
+)
+"""The declaration of what every tracker saves."""
+
+
+def saved_rows(rows: Mapping[str, Spec], **params: Spec) -> Saves:
+    """The declaration of a banked tracker: its arrays, whose first size is ``"keys"``, and its parameters."""
+    return SAVED.extended(params, {"_state": Fields(rows)}, check=_has_one_key)
+
+
+def _has_one_key(saved: Saved) -> str:
+    return "" if saved.sizes["keys"] == 1 else f"has the state of {saved.sizes['keys']} keys, not of one"
+
+
 class BaseTracker(Beginning):
-    """A tracker of `n_classes` numbers that predicts its birth value until the first sighting.
+    """Base of all trackers: follows `n_classes` numbers, and predicts its birth value until the first update.
 
     A subclass calls `_begin` at the end of its constructor, and implements `restart`, `predict` and `_observe`.
     """
@@ -33,14 +51,14 @@ class BaseTracker(Beginning):
         self.reset()
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows; the birth value takes effect with the next `reset`.
+        """Take over what the adapter knows; the birth value takes effect with the next `reset`.
 
         Parameters
         ----------
         prior : (k,) array
-            The source marginal: the birth value, unless the constructor was given one.
+            The source prior, which is the birth value unless the constructor was given one.
         sigma_min : float or None
-            The smallest singular value of the confusion matrix, or None where sightings are label frequencies.
+            The smallest singular value of the confusion matrix, or None where estimates are label frequencies.
         """
         if self.prior is None:
             self._default_birth = np.array(prior)
@@ -48,35 +66,31 @@ class BaseTracker(Beginning):
 
     @property
     def birth_(self) -> FloatArray:
-        """(k,) what is predicted after a `reset`."""
+        """The prediction after a `reset`, (k,)."""
         return self._default_birth.copy()
 
     def reset(self) -> None:
-        """Forget every sighting."""
+        """Forget everything, and predict `birth_` until the next update."""
         self.restart(self._default_birth)
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         raise NotImplementedError
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
-        """Take in one sighting.
+        """Update the tracked vector with one estimate.
 
         Parameters
         ----------
         z : (k,) array
-            Any finite vector; it may leave the simplex.
+            A noisy estimate of the vector; any finite numbers, on the simplex or not.
         evidence : Evidence, optional
-            The batch behind the sighting, for trackers that weigh likelihoods.
+            The batch that the estimate was made from, for trackers that use likelihoods.
         """
         self._observe(check_vector(z, self.n_classes), evidence)
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
         raise NotImplementedError
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        check_array(state["_default_birth"], "_default_birth", self._default_birth)
-        return super().set_state(state)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -84,34 +98,34 @@ class BaseTracker(Beginning):
 
 
 class BankedTracker(BaseTracker):
-    """A tracker whose state has a bounded size: arrays with a leading axis of keys. The object is a bank of one key.
+    """Base of trackers whose state has a bounded size: arrays with a leading axis of keys, here of one key.
 
-    A subclass implements `new_state`, `predict_rows` and `update_rows`; `baserate.Bank` calls them for many keys at
+    A subclass implements `new_state`, `predict_rows` and `update_rows`, which `baserate.Bank` calls for many keys at
     once.
     """
 
     in_threads = False
-    """Whether `predict_rows` and `update_rows` may be called for different keys at the same time, and take so long for
-    a key that it pays."""
+    """True if `predict_rows` and `update_rows` may be called for different keys at the same time, and take long enough
+    per key for threads to pay off."""
 
     def new_state(self, births: FloatArray) -> Any:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         raise NotImplementedError
 
     def predict_rows(self, state: Any, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         raise NotImplementedError
 
     def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         raise NotImplementedError
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         self._state = self.new_state(check_vector(birth, self.n_classes, "birth")[np.newaxis])
 
     def predict(self) -> FloatArray:
-        """The tracked vector, as of the last sighting."""
+        """Return the tracked vector, as of the last update."""
         tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
         return tracked
 
@@ -122,6 +136,4 @@ class BankedTracker(BaseTracker):
         return {**super().get_state(), "_state": self._state._asdict()}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        fresh = self._state._asdict()
-        arrays = {name: check_array(state["_state"][name], name, fresh[name]) for name in fresh}
-        return super().set_state({**state, "_state": type(self._state)(**arrays)})
+        return super().set_state({**state, "_state": type(self._state)(**state["_state"])})

@@ -2,8 +2,8 @@
 
 The algorithm, for one coordinate y_1, y_2, ...: (1) every interval [i 2^j, (i+1) 2^j - 1], i >= 1, j >= 0, has an
 expert of the same weight. In round t, (2) the experts of the intervals that hold t are awake; (3) each predicts the
-mean of what its interval has seen, the birth value if that is nothing; (4) play the mean of their predictions by
-weight. (5) See y_t. (6) The weight of each expert awake is multiplied by exp(-rate (prediction - y_t)^2), (7) then
+mean of y over its interval so far, or the birth value if it has just begun; (4) predict the mean of their predictions
+by weight. (5) See y_t. (6) The weight of each expert awake is multiplied by exp(-rate (prediction - y_t)^2), (7) then
 all of theirs by what brings their sum back to what it was. Those asleep keep their weight.
 """
 
@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Either, Maybe, Number, Text, floats, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_option_or_real
 
-_LEVELS = 20  # the longest intervals are 2^19 rounds: averages of more would not be seen to be better
+_LEVELS = 20  # the longest intervals are 2^19 rounds: longer averages would not be measurably better
 
 
 class State(NamedTuple):
-    """Per key: the number of sightings, and per level and class the sum and the log-weight of the interval awake."""
+    """Per key: the number of updates, and per level and class the sum and the log-weight of the interval awake."""
 
     seen: IntArray
     births: FloatArray
@@ -30,23 +31,23 @@ class State(NamedTuple):
 
 
 @compiled
-def _play(t: int, birth: FloatArray, sums: FloatArray, log_weights: FloatArray, out: FloatArray) -> None:
-    """What the intervals awake in round `t` predict together, class by class."""
+def _combine(t: int, birth: FloatArray, sums: FloatArray, log_weights: FloatArray, out: FloatArray) -> None:
+    """Write the weighted mean of the predictions of the intervals awake in round `t` to `out`, class by class."""
     for c in range(len(birth)):
         top = -np.inf
         for level in range(_LEVELS):
             if t >> level == 0:  # Step 2: no interval of this length has begun
                 break
             top = max(top, log_weights[level, c])
-        total, played = 0.0, 0.0
+        total, weighted = 0.0, 0.0
         for level in range(_LEVELS):
             if t >> level == 0:
                 break
-            n = t & ((1 << level) - 1)  # sightings since the interval began
+            n = t & ((1 << level) - 1)  # estimates since the interval began
             weight = np.exp(log_weights[level, c] - top)
             total += weight
-            played += weight * (sums[level, c] / n if n > 0 else birth[c])  # Step 3
-        out[c] = played / total  # Step 4
+            weighted += weight * (sums[level, c] / n if n > 0 else birth[c])  # Step 3
+        out[c] = weighted / total  # Step 4
 
 
 @compiled
@@ -56,7 +57,7 @@ def _predict(
     out = np.empty((len(rows), births.shape[1]))
     for j in range(len(rows)):
         row = rows[j]
-        _play(seen[row] + 1, births[row], sums[row], log_weights[row], out[j])
+        _combine(seen[row] + 1, births[row], sums[row], log_weights[row], out[j])
     return out
 
 
@@ -85,7 +86,7 @@ def _update(
                 judged[level] = log_weights[row, level, c] - rate * miss * miss  # Step 6
                 before = max(before, log_weights[row, level, c])
                 after = max(after, judged[level])
-            # Step 7: what a bad one loses goes to the others.
+            # Step 7: the weight that a bad expert loses goes to the others.
             total_before, total_after = 0.0, 0.0
             for level in range(_LEVELS):
                 if t >> level == 0:
@@ -99,37 +100,38 @@ def _update(
                 log_weights[row, level, c] = (judged[level] - after) + give_back
                 sums[row, level, c] += z[j, c]
         for level in range(_LEVELS):
-            if (t + 1) & ((1 << level) - 1) == 0:  # Step 1: a new interval knows nothing, and weighs one
+            if (t + 1) & ((1 << level) - 1) == 0:  # Step 1: a new interval has no data, and weight one
                 for c in range(z.shape[1]):
                     sums[row, level, c] = 0.0
                     log_weights[row, level, c] = 0.0
 
 
 class Aligator(BankedTracker, saved_as="aligator"):
-    """Averages over intervals of lengths 1, 2, 4, ..., weighted by how well each has predicted.
+    """Mean of running averages over intervals of lengths 1, 2, 4, ..., weighted by how well each has predicted.
 
-    Time is covered by intervals [i 2^j, (i+1) 2^j), i >= 1; in each, an expert averages the sightings since the
+    Time is covered by intervals [i 2^j, (i+1) 2^j), i >= 1; in each, an expert averages the estimates since the
     interval began. One interval of each length is awake at a time: in round t, log2(t) + 1 of them are combined by
     exponential weights, for each class on its own. Total squared error of the optimal order T^(1/3) V^(2/3) without
-    knowing the drift V; O(k log t) time a round and constant memory. When a power of two begins, all intervals begin
-    anew: for one round the prediction is the birth value again, and close to single sightings for a few more.
+    knowing the drift V; O(k log t) time a round and constant memory. When t is a
+    power of two, all intervals begin anew: for one round the prediction is the birth value again, and for a few more it
+    is close to single estimates.
 
     Parameters
     ----------
     n_classes : int
         Number of classes k, at least 2.
     learning_rate : float or {"theory"}, optional
-        Default 1/2, for which the squared error is exp-concave, and the theorem holds, when sightings stay in [0, 1].
-        ``"theory"`` is the original's 1 / (8 B^2) for sightings in [-B, B]: inside an unsupervised adapter B is
+        Default 1/2, for which the squared error is exp-concave, and the theorem holds, when estimates stay in [0, 1].
+        ``"theory"`` is the original's 1 / (8 B^2) for estimates in [-B, B]: inside an unsupervised adapter B is
         1 / sigma_min, with sigma_min the smallest singular value of the confusion matrix; elsewhere 1.
     prior : (k,) array, optional
-        What is predicted before the first sighting, and by an interval in its first round. Default: the source marginal
-        inside an adapter, else uniform. (The original has 0, which is not a class mix: `restart` accepts it.)
+        The prediction before the first update, and of an interval in its first round. Default: the source prior inside
+        an adapter, else uniform. (The original has 0, which is not a class mix: `restart` accepts it.)
 
     Notes
     -----
-    Intervals longer than 2^19 rounds are left out, so that the state has one size: an average of half a million
-    sightings is as good as any.
+    There are no intervals longer than 2^19 rounds, so that the size of the state is fixed: an average of half a million
+    estimates is good enough.
 
     Examples
     --------
@@ -146,6 +148,16 @@ class Aligator(BankedTracker, saved_as="aligator"):
     """
 
     in_threads = True
+
+    saves = saved_rows(
+        {
+            "seen": ints("keys", low=0),
+            "births": vectors("keys", "k"),
+            "sums": vectors("keys", _LEVELS, "k", updates=2.0**20),
+            "log_weights": floats("keys", _LEVELS, "k", low=-1e300, high=1e300),
+        },
+        learning_rate=Maybe(Either((Number(0.0, 1e9), Text(("theory",))))),
+    )
 
     def __init__(
         self,
@@ -172,16 +184,16 @@ class Aligator(BankedTracker, saved_as="aligator"):
         return 0.5 if self.learning_rate is None else float(self.learning_rate)
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         shape = (len(births), _LEVELS, self.n_classes)
         return State(np.zeros(len(births), dtype=np.int64), np.array(births), np.zeros(shape), np.zeros(shape))
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return _predict(*state, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         _update(*state, rows, z, self.rate_)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Arrows: a running mean that restarts when wavelets see a change (Baby and Wang 2019).
+"""Arrows: a running mean that restarts when a wavelet test detects a change (Baby and Wang 2019).
 
 The policy, for one coordinate y_1, y_2, ... of noise sigma: (1) a bin begins at t_h = 1. (2) In round t, (3) in the
 first round of a bin, predict y_(t-1), the birth value if there is none; (4) else the mean of y_(t_h)..y_(t-1). (5)
@@ -6,8 +6,8 @@ See y_t. (6) Subtract the bin's mean, and pad with zeros to a length m that is a
 coefficients, level l holding 2^l of them, and soft-threshold them at sigma sqrt(beta log n). (8) If m^(-1/2) sum_l
 2^(l/2) ||level l||_1 > m^(-1/2) sigma, a new bin begins at t_h = t + 1.
 
-A coefficient of a block of s sightings is in the sum of step 8 with the factor s^(-1/2), whatever the padded length. So
-what is finished can be added up once and for all.
+In the sum of step 8, a coefficient of a block of s estimates has the factor s^(-1/2), whatever the padded length. So a
+coefficient is added once, when its block is full.
 """
 
 from typing import NamedTuple, Self
@@ -17,39 +17,40 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Maybe, Number, Whole, floats, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer, check_real
 
-_LEVELS = 32  # a bin ends after 2^32 - 1 rounds: longer than anybody waits
+_LEVELS = 32  # a bin ends after 2^32 - 1 rounds, more than any stream has
 
 _LONGEST = 2**_LEVELS - 1
 _SHORTEST = 64  # the horizon that doubling starts from
 
 
 class State(NamedTuple):
-    """Per key: the number of sightings, and for each class what its bin has seen.
+    """Per key: the number of updates, and for each class the sums of its bin.
 
-    A bin of m sightings is cut into blocks as m is into powers of two: `blocks` holds, for each bit of m, the sum of a
+    A bin of m estimates is split into blocks like m into powers of two: `blocks` holds, for each bit of m, the sum of a
     block of that length. Every Haar coefficient of the bin is a difference of such sums.
     """
 
     seen: IntArray
-    last: FloatArray  # the last sighting (before any, the birth value)
-    squares: FloatArray  # sum of squared differences of successive sightings, from which the noise is estimated
-    in_bin: IntArray  # sightings in the bin of each class
-    excess: FloatArray  # what the finished coefficients of the bin add to the statistic
+    last: FloatArray  # the last estimate (before any, the birth value)
+    squares: FloatArray  # sum of squared differences of successive estimates, from which the noise is estimated
+    in_bin: IntArray  # estimates in the bin of each class
+    excess: FloatArray  # part of the test statistic from the coefficients of full blocks
     blocks: FloatArray
 
 
 @compiled
 def _soft(value: float, threshold: float) -> float:
-    """Size of a coefficient after soft thresholding."""
+    """Return the size of a coefficient after soft thresholding."""
     return max(abs(value) - threshold, 0.0)
 
 
 @compiled
 def _enter(z: float, m: int, blocks: FloatArray, threshold: float) -> float:
-    """Add a sighting to a bin of `m` others; return what the coefficients that this finishes add to the statistic."""
+    """Add an estimate to a bin of `m` others; return the part of the statistic from blocks that this fills."""
     carry, excess, level = z, 0.0, 0
     while (m >> level) & 1:
         # Two neighbouring blocks of 2^level make one of twice the length, and its coefficient.
@@ -73,9 +74,9 @@ def _mean(m: int, blocks: FloatArray) -> float:
 
 @compiled
 def _unfinished(m: int, blocks: FloatArray, threshold: float) -> float:
-    """What the coefficients that reach into the padding add to the statistic of a bin of `m` sightings.
+    """Return the part of the statistic of a bin of `m` estimates from coefficients that reach into the padding.
 
-    The bin is centred on its mean and padded with zeros to a power of two; only these coefficients feel either.
+    The bin is centred on its mean and padded with zeros to a power of two; only these coefficients are affected.
     """
     mean = _mean(m, blocks)
     excess, tail, n_tail, level = 0.0, 0.0, 0, 0
@@ -87,7 +88,7 @@ def _unfinished(m: int, blocks: FloatArray, threshold: float) -> float:
             tail += blocks[level]
             n_tail += 1 << level
         else:
-            left, right = tail - mean * n_tail, 0.0  # nothing, where the tail is empty: such a block is finished
+            left, right = tail - mean * n_tail, 0.0  # zero if the tail is empty: such a block is full
         excess += _soft((left - right) / np.sqrt(size), threshold) / np.sqrt(size)
         level += 1
     return excess
@@ -99,7 +100,7 @@ def _predict(last: FloatArray, in_bin: IntArray, blocks: FloatArray, rows: IntAr
     for j in range(len(rows)):
         row = rows[j]
         for c in range(last.shape[1]):
-            m = min(max(in_bin[row, c], 0), _LONGEST)  # a file may say anything, and no bounds are checked here
+            m = min(max(in_bin[row, c], 0), _LONGEST)  # a damaged file may hold any number, and numba checks no bounds
             out[j, c] = _mean(m, blocks[row, c]) if m > 0 else last[row, c]  # Steps 4 and 3
     return out
 
@@ -151,29 +152,29 @@ def _update(
 
 
 class Arrows(BankedTracker, saved_as="arrows"):
-    """The running mean since the last change, a change being what wavelets tell from noise.
+    """Running mean since the last change, where changes are detected by a wavelet test.
 
-    Each class has a bin of its own. It is predicted by the mean of its bin; when the soft-thresholded Haar coefficients
-    of the bin add up to more than the noise, the bin is left, and the next one starts from the last sighting. Total
-    squared error of the optimal order T^(1/3) V^(2/3) without knowing the drift V; O(k log t) time a round and constant
-    memory: a coefficient whose block is full is added up once, only those at the end of the bin are computed anew.
+    Each class has a bin of its own, and is predicted by the mean of its bin. When the soft-thresholded Haar
+    coefficients of the bin add up to more than the noise, a new bin begins, and starts from the last estimate. Total
+    squared error of the optimal order T^(1/3) V^(2/3) without knowing the drift V. O(k log t) time a round and constant
+    memory: a coefficient whose block is full is added once, only those at the end of the bin are computed anew.
 
     Parameters
     ----------
     n_classes : int
         Number of classes k, at least 2.
     sigma : float, optional
-        Standard deviation of a sighting. Default: estimated for each class, from the differences of successive
-        sightings: the root of half their mean square. That is too little for a class so rare that most batches hold
-        none of it: single samples then look like changes. Give a larger one.
+        Standard deviation of an estimate. Default: estimated for each class as the root of half the mean square of
+        differences of successive estimates. That is too small for a class so rare that most batches hold none of it:
+        single samples then look like changes. Give a larger value.
     beta : float
-        Coefficients below ``sigma * sqrt(beta * log(horizon))`` count as noise. The theorem asks for more than 24,
-        which waits long; the default of 3 hardly ever takes noise for a change.
+        Coefficients below ``sigma * sqrt(beta * log(horizon))`` count as noise. The theorem needs more than 24, which
+        detects changes late; the default of 3 hardly ever takes noise for a change.
     horizon : int, optional
-        Number of rounds to come. Default: the power of two (from 64 on) that the rounds so far fit in. When it doubles,
-        coefficients that are already added up keep the threshold they had.
+        Number of rounds. Default: the smallest power of two (from 64 on) that the rounds so far fit in. When it
+        doubles, coefficients that have been added keep the threshold they had.
     prior : (k,) array, optional
-        What is predicted before the first sighting. Default: the source marginal inside an adapter, else uniform.
+        The prediction before the first update. Default: the source prior inside an adapter, else uniform.
 
     Examples
     --------
@@ -190,6 +191,20 @@ class Arrows(BankedTracker, saved_as="arrows"):
     """
 
     in_threads = True
+
+    saves = saved_rows(
+        {
+            "seen": ints("keys", low=0),
+            "last": vectors("keys", "k"),
+            "squares": floats("keys", "k", low=0.0, high=1e36),
+            "in_bin": ints("keys", "k", low=0, high=2**32 - 1),
+            "excess": floats("keys", "k", low=0.0, high=1e40),
+            "blocks": vectors("keys", "k", _LEVELS, updates=2.0**32),
+        },
+        sigma=Maybe(Number(0.0)),
+        beta=Number(0.0),
+        horizon=Maybe(Whole(1)),
+    )
 
     def __init__(
         self,
@@ -216,7 +231,7 @@ class Arrows(BankedTracker, saved_as="arrows"):
         super()._begin()
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         shape = births.shape
         return State(
             seen=np.zeros(len(births), dtype=np.int64),
@@ -228,11 +243,11 @@ class Arrows(BankedTracker, saved_as="arrows"):
         )
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return _predict(state.last, state.in_bin, state.blocks, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         _update(*state, rows, z, float(self.sigma or 0.0), float(self.beta), int(self.horizon or 0))
 
     @classmethod

@@ -7,21 +7,21 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
-from baserate.state import check_array
-from baserate.trackers._tracker import BaseTracker
+from baserate.state.declarations import Either, Maybe, Number, Text, Whole, floats, vectors
+from baserate.trackers._tracker import SAVED, BaseTracker
 from baserate.validation import check_option, check_option_or_real, check_vector
 
-_BLOCK = 128  # experts at a time: their sums stay in the fastest cache between judging and playing
+_BLOCK = 128  # experts at a time: their sums stay in the fastest cache while they are judged and combined
 _TINY = 1e-200  # a total weight below this has lost digits to underflow
 
 
 @compiled
 def _exp(x: FloatArray, out: FloatArray) -> None:
-    """``out = exp(x)`` for x <= 0, to the last digit or two, in operations that the compiler does several at a time.
+    """Compute ``out = exp(x)`` for x <= 0, to the last digit or two, in operations that the compiler vectorises.
 
-    The exponential of the C library is called for one number after the other, and would take a third of all the time
-    here. x = n log 2 + r with |r| <= log(2) / 2; exp(r) by its Taylor series, and 2^n by writing n where a float keeps
-    its exponent. Below -708, where floats end, the result stays at exp(-708).
+    The C library's exponential takes one number at a time, and would take a third of the tracker's time. Here x = n log
+    2 + r with |r| <= log(2) / 2; exp(r) is its Taylor series, and 2^n is made by writing n into the exponent bits of a
+    float. Below -708, near the end of the range of floats, the result stays at exp(-708).
     """
     power = np.empty(len(x))
     bits = power.view(np.int64)
@@ -42,18 +42,18 @@ def _exp(x: FloatArray, out: FloatArray) -> None:
 
 
 @compiled
-def _judge_and_play(
+def _judge_and_combine(
     sums: FloatArray, log_weights: FloatArray, t: int, z: FloatArray, rate: float, by_window: bool
 ) -> tuple[float, FloatArray]:
-    """Lines 6 and 5 for the experts that have seen something; return their total weight and weighted next predictions.
+    """Do lines 6 and 5 for the experts with data; return their total weight and the weighted sum of their predictions.
 
-    ``sums[c, j]`` is the sum of class c over the first ``j`` sightings, so that expert ``j`` (the mean of all but the
-    first ``j``) is ``(sums[:, t] - sums[:, j]) / (t - j)``. One pass: by the time an expert is judged on `z`, its next
-    prediction, which takes `z` in, can be played.
+    ``sums[c, j]`` is the sum of class c over the first ``j`` estimates, so that expert ``j`` (the mean of all but the
+    first ``j``) is ``(sums[:, t] - sums[:, j]) / (t - j)``. One pass is enough: once an expert has been judged on
+    `z`, its next prediction, which includes `z`, is added to the sum.
     """
     k = len(z)
-    # Sums over experts run in as many strands as a block is long, and the strands are joined at the end: one long chain
-    # of additions would wait for each, and letting the compiler cut it up would leave the last bits to its mood.
+    # Sums over experts run in as many strands as a block is long, and the strands are added at the end: a single chain
+    # of additions would wait for each one, and reordering by the compiler would make the last bits unpredictable.
     strands = np.zeros((k + 1, _BLOCK))
     weights, scale = np.empty(_BLOCK), np.empty(_BLOCK)
     shift = 1 if by_window else 0  # a window's weight stays with its length, so it moves on to the next start
@@ -94,36 +94,36 @@ def _judge_and_play(
 def _round(
     sums: FloatArray, log_weights: FloatArray, t: int, z: FloatArray, birth: FloatArray, rate: float, by_window: bool
 ) -> FloatArray:
-    """Take in sighting number ``t + 1``, in place; return the next prediction.
+    """Update sums and weights with estimate number ``t + 1``, in place; return the next prediction.
 
-    Before: the sums of 0..t sightings, and the logarithms of the experts' weights, which sum to at most one.
+    On entry there are the sums of 0..t estimates, and the logarithms of the experts' weights, which sum to at most one.
     """
     k = len(z)
     for c in range(k):
         sums[c, t + 1] = sums[c, t] + z[c]
-    n = t  # how many experts there are
+    n = t  # number of experts
     if not by_window:
-        # The expert born this round has seen nothing, and predicted its birth value.
+        # The expert born this round has no data, and predicted its birth value.
         loss = 0.0
         for c in range(k):
             loss += (birth[c] - z[c]) ** 2
         log_weights[t] -= rate * loss
         n = t + 1
 
-    total, played = _judge_and_play(sums, log_weights, t, z, rate, by_window)
+    total, combined = _judge_and_combine(sums, log_weights, t, z, rate, by_window)
     if not by_window:
         total += np.exp(log_weights[t])
     if n > 0 and total < _TINY:
-        # Every expert was far off: scale the weights up, and play again without judging again.
+        # Every expert was far off: scale the weights up, and combine again without judging again.
         log_weights[:n] -= log_weights[:n].max()
-        total, played = _judge_and_play(sums, log_weights, t, z, 0.0, by_window)
+        total, combined = _judge_and_combine(sums, log_weights, t, z, 0.0, by_window)
         if not by_window:
             total += np.exp(log_weights[t])
     if not by_window:
         for c in range(k):
-            played[c] += np.exp(log_weights[t]) * z[c]
+            combined[c] += np.exp(log_weights[t]) * z[c]
 
-    # Line 7: the newborn (without a sighting, or the longest window) gets 1/(n + 1), the others share the rest.
+    # Line 7: the newborn (without data, or the longest window) gets 1/(n + 1), the others share the rest.
     keep = n / (n + 1.0)
     log_keep = np.log(keep / total) if n > 0 else 0.0
     for j in range(n - 1, -1, -1):
@@ -131,14 +131,14 @@ def _round(
     log_weights[0 if by_window else n] = np.log(1.0 - keep)
     for c in range(k):
         newborn = sums[c, t + 1] / (t + 1) if by_window else birth[c]
-        played[c] = (1.0 - keep) * newborn + (keep / total * played[c] if n > 0 else 0.0)
-    return played
+        combined[c] = (1.0 - keep) * newborn + (keep / total * combined[c] if n > 0 else 0.0)
+    return combined
 
 
 class FLHFTL(BaseTracker, saved_as="flhftl"):
-    """Averages from every start, weighted by how well each has predicted.
+    """Mean of running averages since every past round, weighted by how well each has predicted.
 
-    Expert ``j`` is the mean of the sightings since round ``j``; experts are combined by exponential weights on their
+    Expert ``j`` is the mean of the estimates since round ``j``; experts are combined by exponential weights on their
     squared error. Without knowing how much the truth drifts, its total squared error is of the optimal order
     T^(1/3) V^(2/3). Exact: O(t k) time in round t, O(t k) memory.
 
@@ -149,14 +149,14 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
     experts : {"start", "window"}
         ``"start"`` is the algorithm of the paper: a weight belongs to a starting time, and each round's newborn expert
         predicts `prior`. ``"window"`` is the variant behind the paper's printed numbers: a weight belongs to a window
-        length (the mean of the last i sightings), the longest window is not judged, and the newborn is the next longer
+        length (the mean of the last i estimates), the longest window is not judged, and the newborn is the next longer
         one. It reacts faster, and has no proof.
     learning_rate : float or {"theory", "simplex"}, optional
         Default 1/k, the rate of the paper's experiments. ``"theory"`` is the rate of its theorem: sigma_min^2 / (8k)
         inside an unsupervised adapter, with sigma_min the smallest singular value of the confusion matrix; 1 / (8k)
-        elsewhere. ``"simplex"`` is 1/4, for which the theorem holds when sightings stay on the simplex.
+        elsewhere. ``"simplex"`` is 1/4, for which the theorem holds when estimates stay on the simplex.
     prior : (k,) array, optional
-        What is predicted before the first sighting, and by each newborn expert. Default: the source marginal inside an
+        The prediction before the first update, and of each newborn expert. Default: the source prior inside an
         adapter, else uniform. (The paper's text has the zero vector, which is not a class mix: `restart` accepts it.)
 
     Examples
@@ -172,6 +172,21 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm
     "FLH-FTL" of the appendix; Hazan and Seshadhri, "Adaptive Algorithms for Online Decision Problems", 2007.
     """
+
+    saves = SAVED.extended(
+        params={
+            "experts": Text(("start", "window")),
+            "learning_rate": Maybe(Either((Number(0.0, 1e9), Text(("theory", "simplex"))))),
+        },
+        state={
+            "_t": Whole(),
+            "_sums": vectors("k", "used", updates=2.0**53),
+            "_log_weights": floats("used", high=1e300, finite=False),
+            "_birth": vectors("k"),
+            "_played": vectors("k"),
+        },
+        check=lambda saved: "" if saved.sizes["used"] == saved.state["_t"] + 1 else "has other rounds than it counts",
+    )
 
     def __init__(
         self,
@@ -203,7 +218,7 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
         return 1.0 / self.n_classes if self.learning_rate is None else float(self.learning_rate)
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         self._birth = np.array(check_vector(birth, self.n_classes, "birth"))
         self._t = 0
         self._sums = np.zeros((self.n_classes, 16))
@@ -211,7 +226,7 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
         self._played = self._birth
 
     def predict(self) -> FloatArray:
-        """The tracked vector, as of the last sighting."""
+        """Return the tracked vector, as of the last update."""
         return self._played.copy()
 
     def _observe(self, z: FloatArray, evidence: Evidence | None) -> None:
@@ -232,11 +247,6 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
         return {**super().get_state(), "_sums": self._sums[:, :used], "_log_weights": self._log_weights[:used]}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        used = state["_t"] + 1
-        check_array(state["_sums"], "_sums", np.empty((self.n_classes, used)))
-        check_array(state["_log_weights"], "_log_weights", np.empty(used))
-        for name in ("_birth", "_played"):
-            check_array(state[name], name, np.empty(self.n_classes))
         super().set_state(state)
         self._resize(2 * (self._t + 2))
         return self

@@ -1,4 +1,4 @@
-"""Follow the fixed window: the mean of the last sightings (FTFWH of Wu et al. 2021)."""
+"""Follow the fixed window: the mean of the last estimates (FTFWH of Wu et al. 2021)."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Whole, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer
 
 
 class State(NamedTuple):
-    """Per key: a ring of the last sightings (the birth value in its first place before any) and how many there were."""
+    """Per key: a ring buffer of the last estimates (at first only the birth value), and the number of updates."""
 
     ring: FloatArray
     seen: IntArray
@@ -45,7 +46,7 @@ def _update(ring: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray) -> 
 
 
 class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
-    """Mean of the last `window` sightings.
+    """Mean of the last `window` estimates.
 
     O(window k) time and memory a round.
 
@@ -54,9 +55,9 @@ class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
     n_classes : int
         Number of classes, at least 2.
     window : int
-        How many sightings to average; the paper's experiments use 100.
+        Number of estimates to average; the paper's experiments use 100.
     prior : (k,) array, optional
-        What is predicted before the first sighting. Default: the source marginal inside an adapter, else uniform.
+        The prediction before the first update. Default: the source prior inside an adapter, else uniform.
 
     Examples
     --------
@@ -73,6 +74,10 @@ class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
 
     in_threads = True
 
+    saves = saved_rows(
+        {"ring": vectors("keys", "window", "k"), "seen": ints("keys", low=0)}, window=Whole(1, size="window")
+    )
+
     def __init__(self, n_classes: int, *, window: int = 100, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
         self.window = window
@@ -80,15 +85,15 @@ class FollowTheFixedWindow(BankedTracker, saved_as="follow_the_fixed_window"):
         self._begin()
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         ring = np.zeros((len(births), check_integer(self.window, "window", 1), self.n_classes))
         ring[:, 0] = births
         return State(ring, np.zeros(len(births), dtype=np.int64))
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return _predict(*state, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         _update(*state, rows, z)

@@ -1,4 +1,4 @@
-"""Follow the history: the mean of all sightings (FTH of Wu et al. 2021)."""
+"""Follow the history: the mean of all estimates (FTH of Wu et al. 2021)."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,12 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 
 
 class State(NamedTuple):
-    """Per key: the mean so far (the birth value before any sighting) and the number of sightings."""
+    """Per key: the mean so far (at first the birth value) and the number of updates."""
 
     mean: FloatArray
     seen: IntArray
@@ -28,16 +29,16 @@ def _update(mean: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray) -> 
 
 
 class FollowTheHistory(BankedTracker, saved_as="follow_the_history"):
-    """Mean of all sightings.
+    """Mean of all estimates.
 
-    The best there is without drift; under drift its total squared error grows linearly. O(k) time and memory.
+    Optimal without drift; under drift its total squared error grows linearly. O(k) time and memory.
 
     Parameters
     ----------
     n_classes : int
         Number of classes, at least 2.
     prior : (k,) array, optional
-        What is predicted before the first sighting. Default: the source marginal inside an adapter, else uniform.
+        The prediction before the first update. Default: the source prior inside an adapter, else uniform.
 
     Examples
     --------
@@ -52,19 +53,21 @@ class FollowTheHistory(BankedTracker, saved_as="follow_the_history"):
     Wu, Guo, Su, Weinberger, "Online Adaptation to Label Distribution Shift", NeurIPS 2021.
     """
 
+    saves = saved_rows({"mean": vectors("keys", "k"), "seen": ints("keys", low=0)})
+
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
         self.prior = prior
         self._begin()
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         return State(np.array(births), np.zeros(len(births), dtype=np.int64))
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return state.mean[rows]
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         _update(*state, rows, z)

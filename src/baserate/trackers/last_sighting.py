@@ -1,4 +1,4 @@
-"""The last sighting alone (the local BBSE baseline)."""
+"""LastSighting: the last estimate alone (the local BBSE baseline)."""
 
 from typing import NamedTuple
 
@@ -6,26 +6,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 
 
 class State(NamedTuple):
-    """Per key: the last sighting (the birth value before any)."""
+    """Per key: the last estimate (at first the birth value)."""
 
     last: FloatArray
 
 
 class LastSighting(BankedTracker, saved_as="last_sighting"):
-    """The last sighting, as it is.
+    """The last estimate, without any averaging.
 
-    Never late and never averaged: its squared error is the noise of one sighting. O(k) time and memory.
+    It has no delay, and its squared error is the noise of one estimate. O(k) time and memory.
 
     Parameters
     ----------
     n_classes : int
         Number of classes, at least 2.
     prior : (k,) array, optional
-        What is predicted before the first sighting. Default: the source marginal inside an adapter, else uniform.
+        The prediction before the first update. Default: the source prior inside an adapter, else uniform.
 
     Examples
     --------
@@ -36,19 +37,21 @@ class LastSighting(BankedTracker, saved_as="last_sighting"):
     array([0.5, 0.5])
     """
 
+    saves = saved_rows({"last": vectors("keys", "k")})
+
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
         self.prior = prior
         self._begin()
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         return State(np.array(births))
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return state.last[rows]
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         state.last[rows] = z

@@ -1,4 +1,4 @@
-"""Online gradient descent on the squared error: what the paper's rate is contrasted with."""
+"""Online gradient descent on the squared error: a baseline with a slower rate than the paper's."""
 
 from typing import NamedTuple, Self
 
@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray, IntArray
-from baserate.trackers._tracker import BankedTracker
+from baserate.state.declarations import Maybe, Number, Whole, ints, vectors
+from baserate.trackers._tracker import BankedTracker, saved_rows
 from baserate.validation import check_integer, check_real
 
 
 class State(NamedTuple):
-    """Per key: the iterate and the number of sightings."""
+    """Per key: the iterate and the number of updates."""
 
     iterate: FloatArray
     seen: IntArray
@@ -34,22 +35,21 @@ def _update(iterate: FloatArray, seen: IntArray, rows: IntArray, z: FloatArray, 
 
 
 class OnlineGradientDescent(BankedTracker, saved_as="online_gradient_descent"):
-    """A step towards each sighting: down the gradient of its squared error, at one step size.
+    """Gradient descent on the squared distance to each estimate, with one step size; for comparison.
 
-    The step size ``sqrt((1 + V) / T) / 2`` (at most 1/2) gives a total squared error of the order sqrt(T (1 + V)): what
-    methods reach that use the convexity of the squared error, but not its curvature. O(k) time and memory. For
-    comparison.
+    The step size ``sqrt((1 + V) / T) / 2`` (at most 1/2) gives a total squared error of the order sqrt(T (1 + V)), as
+    for all methods that use the convexity of the squared error but not its curvature. O(k) time and memory.
 
     Parameters
     ----------
     n_classes : int
         Number of classes, at least 2.
     variation : float
-        V, how far the truth moves in all (L1). The rate needs it; the other trackers do not.
+        V, the total variation of the true path (L1). The rate needs it; other trackers do not.
     horizon : int, optional
-        T, the number of rounds to come. Default: the power of two that the rounds so far fit in.
+        T, the number of rounds. Default: the smallest power of two that the rounds so far fit in.
     prior : (k,) array, optional
-        Where it starts. Default: the source marginal inside an adapter, else uniform.
+        The starting point. Default: the source prior inside an adapter, else uniform.
 
     Examples
     --------
@@ -62,6 +62,10 @@ class OnlineGradientDescent(BankedTracker, saved_as="online_gradient_descent"):
     ----------
     Zinkevich, "Online Convex Programming and Generalized Infinitesimal Gradient Ascent", ICML 2003.
     """
+
+    saves = saved_rows(
+        {"iterate": vectors("keys", "k"), "seen": ints("keys", low=0)}, variation=Number(0.0), horizon=Maybe(Whole(1))
+    )
 
     def __init__(
         self,
@@ -84,15 +88,15 @@ class OnlineGradientDescent(BankedTracker, saved_as="online_gradient_descent"):
         super()._begin()
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         return State(np.array(births), np.zeros(len(births), dtype=np.int64))
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return state.iterate[rows]
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one sighting for each of some keys, in place; no key twice."""
+        """Update each of some keys with one estimate, in place; no key twice."""
         _update(*state, rows, z, float(self.variation), int(self.horizon or 0))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How far to trust what is tracked: bands, estimates of accuracy, and checks of assumptions."""
+"""Trust signals: bands for the class mix, estimates of accuracy without labels, and checks of assumptions."""
 
 from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import AssumptionCheck, Finding

@@ -1,4 +1,4 @@
-"""Quantiles of mixtures of beta distributions: what is believed of a share between 0 and 1."""
+"""Quantiles of mixtures of beta distributions, the posterior of a share between 0 and 1."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -7,27 +7,29 @@ from baserate.protocols import FloatArray
 
 _NARROW = 1e-12
 _HALVINGS = 20  # quantiles to 5e-7
-_LEAST = 1.0 / 9.0  # a parameter of a beta distribution; below it half of all mass is at 0, or at 1
-_ROOM = 0.5  # of the variance; the parameters are at least about this where the variance is small
+_LEAST = 1.0 / 9.0  # least parameter of a beta distribution; below it, half of the mass would be at 0 or 1
+_ROOM = 0.5  # squared distance of a mean from 0 and 1, as a part of the variance
 
 
 def beta_mixture_quantiles(
     weights: FloatArray, means: FloatArray, variances: FloatArray, levels: FloatArray
 ) -> FloatArray:
-    """Quantiles of k mixtures of m beta distributions, given by means and variances.
+    """Return quantiles of k mixtures of m beta distributions, given by means and variances.
 
-    The distribution function is Paulson's: the cube root of a variance ratio, here of the odds, is nearly normal. It is
-    off by about 0.01 at most where both parameters are 1 or more, and far faster than the exact one.
+    The distribution function is Paulson's approximation: the cube root of a variance ratio, here of the odds, is nearly
+    normal. Its error is at most about 0.01 where both parameters are 1 or more, and it is far faster than the exact
+    function.
 
     Parameters
     ----------
     weights : (m,) array
-        Of the parts, summing to one.
+        Weights of the components, which sum to one.
     means, variances : (m, k) arrays
-        Of the parts. A mean is kept 0.7 standard deviations away from 0 and 1: what is believed to be nothing, but not
-        for sure, is something on average. A variance still too large for a beta distribution is cut.
+        Means and variances of the components. A mean is kept 0.7 standard deviations away from 0 and 1, because a share
+        that is uncertain and cannot be negative is positive on average. A variance that is still too large for a beta
+        distribution is reduced.
     levels : (l,) array
-        Which quantiles.
+        Levels of the quantiles.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A labelled holdout kept for later questions: of bounded size, and as class-wise weights."""
+"""KeptHoldout: a labelled holdout that is kept, in bounded size, to compute statistics at any class mix."""
 
 from typing import Any, Self
 
@@ -9,16 +9,16 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 from baserate.validation import check_holdout, check_prior
 
-_NUMBERS = 200_000  # probabilities kept, so that a question takes milliseconds and a file stays small
-_ROWS_PER_CLASS = 4  # but never fewer rows than this for each class, on average
-_PSEUDO = 2.0  # samples of each class that come from the model's own idea of the class
+_NUMBERS = 200_000  # probabilities kept, so that a query takes milliseconds and files stay small
+_ROWS_PER_CLASS = 4  # rows per class, on average, that are kept in any case
+_PSEUDO = 2.0  # pseudo-samples of each class, weighted by the model's probabilities
 
 
 class KeptHoldout(Component):
-    """Base of what asks the holdout again and again, each time about another class mix.
+    """Base of trust signals that evaluate the holdout again and again, each time at another class mix.
 
-    A holdout of more than 200,000 / k rows (and more than 4 k) is thinned at random, with a fixed seed, class by class
-    to the same share.
+    A holdout of more than 200,000 / k rows (and more than 4 k) is subsampled at random with a fixed seed, by the same
+    factor in every class.
     """
 
     source_prior_: FloatArray
@@ -34,19 +34,19 @@ class KeptHoldout(Component):
             if source_prior is None
             else check_prior(source_prior, k, "source_prior", positive=True)
         )
-        rows = thinned(labels, counts, max(_NUMBERS // k, _ROWS_PER_CLASS * k))
+        rows = subsample(labels, counts, max(_NUMBERS // k, _ROWS_PER_CLASS * k))
         self.source_prior_, self._proba, self._labels = prior, checked[rows], labels[rows]
 
     def _class_weights(self) -> tuple[FloatArray, FloatArray]:
-        """(n, k) by what weight a row stands for each class, columns summing to one; and (k,) samples of each class.
+        """Return the weight of each row in each class, (n, k), with columns that sum to one; and class sizes, (k,).
 
-        A row stands for its label, and, as two samples' worth in all, for what the model takes it for. Without those a
-        class of which the holdout has few samples, all of them clear, would seem to be free of error.
+        A row counts for its label, and by its probabilities towards two pseudo-samples of each class. Without those, a
+        class with few samples in the holdout, all of them classified with confidence, would seem to have no error.
         """
         n, k = self._proba.shape
         counts = np.bincount(self._labels, minlength=k).astype(np.float64)
         weights = self._proba * (_PSEUDO / np.maximum(self._proba.sum(axis=0), np.finfo(np.float64).tiny))
-        sizes = counts + weights.sum(axis=0)  # no pseudo-samples of a class that the model never thinks of
+        sizes = counts + weights.sum(axis=0)  # no pseudo-samples of a class that always has probability 0
         weights[np.arange(n), self._labels] += 1.0
         return weights / sizes, sizes
 
@@ -58,8 +58,8 @@ class KeptHoldout(Component):
         return super().set_state(state)
 
 
-def thinned(labels: IntArray, counts: IntArray, limit: int) -> IntArray:
-    """Rows to keep, in their order: all, or about `limit`, the same share of every class."""
+def subsample(labels: IntArray, counts: IntArray, limit: int) -> IntArray:
+    """Return the rows to keep, in order: all, or about `limit`, the same share of every class."""
     if len(labels) <= limit:
         return np.arange(len(labels))
     keys = np.random.default_rng(0).random(len(labels))

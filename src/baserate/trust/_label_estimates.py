@@ -1,4 +1,4 @@
-"""What a model's likelihoods say about a sample's label, without bias for samples of every class."""
+"""Unbiased estimates of a sample's label from the model's likelihoods."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,22 @@ from numpy.typing import NDArray
 
 from baserate.protocols import FloatArray
 
-_LEAST = 1e-9  # share of a class: likelihood ratios must stay finite
-_BLIND = 1e-3  # bias that rounding does not explain
-_OPEN = 1e12
+_LEAST = 1e-9  # least share of a class, so that likelihood ratios stay finite
+_BLIND = 1e-3  # largest bias that rounding explains
+_UNKNOWN = 1e12  # mean square for classes that cannot be told apart
 
 
 class LabelEstimates(NamedTuple):
-    """For every row of the holdout a vector t with ``E[t | class c]`` = the c-th unit vector.
+    """A vector t for every row of the holdout, with ``E[t | class c]`` = the c-th unit vector.
 
     Attributes
     ----------
     rows : (n, k) array
         The vectors t.
     inverse : (k, k) array
-        What turns a sample's scores into them.
+        The matrix that turns a sample's scores into t.
     mix : (k,) array
-        The class mix of a stream whose most likely mix is `at`, where these were made.
+        The class mix of a stream whose most likely mix is `at`, at which the scores were computed.
     squares : (k, k) array
         ``squares[c, j]``: mean of ``t[j] ** 2`` over class c.
     blind : (k,) array of bool
@@ -39,11 +39,11 @@ class LabelEstimates(NamedTuple):
 def label_estimates(
     proba: FloatArray, class_weights: FloatArray, source_prior: FloatArray, at: FloatArray
 ) -> LabelEstimates:
-    """The likelihood's score at the class mix `at`, ``s[j] = L[j] / (at . L)``, times the inverse of its class means.
+    """Return the score of the likelihood at the mix `at`, ``s[j] = L[j] / (at . L)``, times its inverse class means.
 
-    Near the most likely mix these are the weights that the likelihood gives to samples, so that their spread is that
-    of the estimate. Where the model can hardly tell classes apart they are very large. Where it cannot at all there are
-    none, and their squares are set to 1e12.
+    Near the most likely mix these are the weights that the likelihood gives to samples, so their spread is that of the
+    estimate. They are very large where the model can hardly tell classes apart. Where it cannot at all, they do not
+    exist, and their squares are set to 1e12.
     """
     mix = np.maximum(at, _LEAST)
     likelihoods = proba / source_prior
@@ -56,5 +56,5 @@ def label_estimates(
     rows = scores @ inverse
     squares = class_weights.T @ rows**2
     blind = np.abs(class_weights.T @ rows - np.eye(len(means))).max(axis=0) > _BLIND
-    squares[:, blind] = _OPEN
+    squares[:, blind] = _UNKNOWN
     return LabelEstimates(rows, inverse, inverse.sum(axis=0), squares, blind)

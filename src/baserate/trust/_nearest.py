@@ -10,9 +10,9 @@ from baserate.protocols import FloatArray
 def distance_to_nearest(
     logs: FloatArray, columns: FloatArray, first: int, end: int, left_out: int, room: FloatArray
 ) -> float:
-    """Distance to the nearest of the references ``first:end``, without one of them; infinite if there is none.
+    """Return the distance to the nearest of the references ``first:end`` except `left_out`; infinite if there is none.
 
-    The `room` is for as many numbers as there are references.
+    `room` is scratch space for as many numbers as there are references.
     """
     totals = room[first:end]
     totals[:] = 0.0

@@ -1,4 +1,4 @@
-"""AccuracyEstimate: how often the adapted model is right, without labels."""
+"""AccuracyEstimate: the accuracy of the adapted model, estimated without labels."""
 
 from typing import Any, NamedTuple, Self
 
@@ -14,14 +14,14 @@ from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_integer, check_prior, check_proba, check_real
 
-_FULL = 64  # a part of the window is full with one in so many of its samples
-_PARTS = 2 * _FULL  # there is room for parts that were not, as the class mix moved on
+_FULL = 64  # number of parts of a full window
+_PARTS = 2 * _FULL  # places for parts, some of which are cut short because the class mix has moved
 _ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
-_GAP = 0.02  # how far off the confidence of a calibrated model may well be
+_GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
 
 
 class Accuracy(NamedTuple):
-    """An estimated accuracy, and the limits that it lies between."""
+    """An estimated accuracy with its confidence limits."""
 
     value: float
     low: float
@@ -29,15 +29,15 @@ class Accuracy(NamedTuple):
 
 
 class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
-    r"""The accuracy of a re-weighted model over the last samples, from probabilities alone.
+    r"""Accuracy of a re-weighted model over the last samples, estimated from probabilities alone.
 
-    O(n k) time a round of n samples. A question takes O(n k) for a holdout of n samples where the mix stood still, and
-    up to 128 times that where it did not.
+    `update` takes O(n k) time for n samples. `estimate` takes O(n k) for a holdout of n samples if the mix was
+    constant, and up to 128 times that if it was not.
 
     Parameters
     ----------
     window : int
-        How many samples "now" is; at least 64. Fewer are used where the mix moves very much.
+        Number of samples that the estimate is about; at least 64. Fewer are used where the mix moves very fast.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
 
     Notes
     -----
-    An honest model is right as often as it says: its accuracy is the mean of its largest adapted probability over the
-    window. How far it is from honest is seen on the holdout: with that class mix's re-weighting, ``g[c]`` is the share
-    of right predictions minus the mean of the largest probability among samples of class c. The window has the mix
+    The accuracy of a calibrated model is its mean confidence, the mean of its largest adapted probability over the
+    window. Miscalibration is measured on the holdout: re-weighted to the same class mix, ``g[c]`` is the accuracy minus
+    the mean confidence among samples of class c. The window has the mix
     ``mean of t``, where t is a linear function of a sample's probabilities with the c-th unit vector as its mean over
     class c of the holdout. So the estimate is
 
@@ -58,10 +58,10 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
     and over each class of the holdout (n_c samples), with variance ``sum_c q[c] var_c(e) / n`` and ``sum_c q[c]^2
     var_c(e) / n_c``. All this is done for each part of the window, with the class mix it was predicted with.
 
-    A small holdout knows the correction less well than it is known beforehand to be small. So the sum of all ``t . g``
-    is shrunk as if it was drawn with a standard deviation of 0.02, or of what was found where that is clearly more. The
-    limits are quantiles of a beta distribution. Where the model cannot tell some classes apart at all, they are as far
-    apart as the ways lead in which those classes may share what they have.
+    With a small holdout the correction is noisier than it is large. So the sum of all ``t . g`` is shrunk towards zero,
+    with a prior standard deviation of 0.02, or of the correction itself where that is clearly larger. The limits are
+    quantiles of a beta distribution. Where the model cannot tell some classes apart at all, they allow for every split
+    of these classes' joint share.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         self.window = window
 
     def fit(self, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike | None = None) -> Self:
-        """Keep the holdout.
+        """Store the holdout.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         self._priors = np.zeros((_PARTS, k))
 
     def update(self, proba: ArrayLike, prior: ArrayLike) -> None:
-        """Take in a round.
+        """Add a round to the window.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         self.take_in(rows, adapted, mix[np.newaxis], starts)
 
     def take_in(self, rows: FloatArray, adapted: FloatArray, priors: FloatArray, starts: IntArray) -> None:
-        """Take in rounds that an adapter has checked and predicted; nothing is checked again.
+        """Add rounds that an adapter has checked and predicted already; nothing is checked again.
 
         Parameters
         ----------
@@ -156,17 +156,17 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         )
 
     def estimate(self, level: float = 0.9) -> Accuracy:
-        """The share of right predictions in the window; changes nothing.
+        """Return the share of right predictions in the window; changes nothing.
 
         Parameters
         ----------
         level : float
-            How often the share shall be within the limits.
+            The probability with which the share is to be within the limits.
 
         Returns
         -------
         Accuracy
-            ``value, low, high``. Before the first sample nothing is known: NaN, 0 and 1.
+            ``value, low, high``; NaN, 0 and 1 before the first sample.
         """
         check_fitted(self, "source_prior_")
         check_real(level, "level", 0.0, 1.0, closed=False)
@@ -181,7 +181,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         return Accuracy(value, min(float(low), value), max(float(high), value))
 
     def _recent(self) -> list[int]:
-        """Parts of the window, the newest first, until they are enough."""
+        """Return the latest parts that together make up the window, newest first."""
         parts, total = [], 0.0
         for back in range(_PARTS):
             part = (self._current - back) % _PARTS
@@ -192,7 +192,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         return parts
 
     def _alike(self, parts: list[int]) -> list[list[int]]:
-        """The parts, grouped by the class mix they were predicted with."""
+        """Group parts by the class mix they were predicted with."""
         groups: list[list[int]] = []
         for part in parts:
             prior = self._priors[part] / self._sizes[part]
@@ -205,11 +205,11 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         return groups
 
     def _moments(self, parts: list[int]) -> tuple[float, float]:
-        """The estimate, and the variance of its error."""
+        """Return the estimate and the variance of its error."""
         n, k = self._proba.shape
         class_weights, n_class = self._class_weights()
         labels = label_estimates(self._proba, class_weights, self.source_prior_, self.source_prior_)
-        # At the source's mix, scores are probabilities over that mix: of a stream it is enough to know their sum.
+        # At the source prior, scores are probabilities divided by that prior: their sum over the stream is enough.
         to_labels = labels.inverse / self.source_prior_[:, np.newaxis]
         n_window = self._sizes[parts].sum()
         correction = on_stream = hidden = 0.0
@@ -226,7 +226,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
             correction += size / n_window * (q @ gap)
             on_stream += size / n_window * (np.maximum(q, 0.0) @ (class_weights * residual**2).sum(axis=0))
             on_holdout += size / n_window * q * residual
-            if labels.blind.any():  # how the share of those classes is split among them is anybody's guess
+            if labels.blind.any():  # how their joint share is split is unknown
                 share = float(np.clip(1.0 - q[~labels.blind].sum(), 0.0, 1.0))
                 hidden += size / n_window * share * float(np.ptp(gap[labels.blind]))
         holdout = float((class_weights * on_holdout**2).sum(axis=0) @ (1.0 / n_class))
@@ -267,7 +267,7 @@ def _count(
     starts: IntArray,
     window: int,
 ) -> int:
-    """Add samples to the current part of a window, or to new ones; gives which part is the current one then."""
+    """Add samples to the current part of a window, or to new parts; return the part that is current afterwards."""
     k = rows.shape[1]
     for j in range(len(starts) - 1):
         moved = False

@@ -1,4 +1,4 @@
-"""PriorBand: between which limits each class's share lies now."""
+"""PriorBand: confidence limits for the current share of each class."""
 
 from typing import Any, Self
 
@@ -12,15 +12,15 @@ from baserate.trust._kept_holdout import KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_labels, check_prior, check_proba, check_real
 
-_MOST = 2.0  # times the difference that guesses may have damped
-_SURE = 2.0  # standard deviations that a tracker's margin is
-_LEAD = 0.5  # standard deviation of the way that an expert is moved ahead, as a part of it
+_MOST = 2.0  # largest factor by which differences that soft counts have damped are enlarged
+_SURE = 2.0  # standard deviations in a tracker's margin
+_LEAD = 0.5  # standard deviation of the distance that an expert is moved ahead, as a part of that distance
 
 
 class PriorBand(KeptHoldout, saved_as="prior_band"):
-    r"""A band for the class mix of the moment, as wide as both the stream and the holdout leave it open.
+    r"""Confidence band for the current class mix, with the uncertainty of both the stream and the holdout.
 
-    It is a band for the mix q itself, whatever tracker follows it. Where the tracker shows its experts, as
+    It is a band for the true mix q, whatever tracker follows it. Where the tracker shows its experts, as
     `LikelihoodMixture` does, the band is made from those and rounds need not be passed to `update`; beside any other
     tracker it runs a `LikelihoodMixture` of its own. `interval` takes O(n k^2) time for a holdout of n samples.
 
@@ -31,31 +31,32 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
 
     Notes
     -----
-    Of a sample, the model gives class likelihoods ``L[c] = f(c | x) / p[c]``. At the tracked mix m, the likelihood's
-    score is ``s = L / (m . L)``, and the holdout has its class means ``G[c, j] = E[s[j] | c]``. Then ``t = s G^-1`` has
-    the c-th unit vector as its mean over class c: an unbiased guess of the label, however dishonest the model is.
-    With ``B[c, j] = E[t[j]^2 | c]`` and n_c samples of class c in the holdout,
+    For each sample the model gives class likelihoods ``L[c] = f(c | x) / p[c]``. At the tracked mix m, the score of the
+    likelihood is ``s = L / (m . L)``, with class means ``G[c, j] = E[s[j] | c]`` on the holdout. Then ``t = s G^-1``
+    has the c-th unit vector as its mean over class c: an unbiased estimate of the label, however miscalibrated the
+    model is.
+    With ``B[c, j] = E[t[j]^2 | c]`` and n_c samples of class c in the holdout:
 
-    1. m is the most likely mix of a stream of the mix ``q = G^-T 1`` (m itself, if the model is honest). The band is
-       about q, so that experts are moved by q - m. Those that forget are also freed of their lag behind a steady drift:
-       the expert of memory w by its difference from that of memory 2 w, half of which counts as its standard deviation.
-       All this is up to doubled where counts of guesses hold an expert back.
-    2. The holdout leaves ``sum_c q[c]^2 (B[c, j] - [c = j]) / n_c`` of variance in q[j].
-    3. The stream leaves ``(q[j] (1 - q[j]) + excess[j]) / N`` in an expert that counts N samples. The excess, ``sum_c
-       q[c] B[c, j] - q[j]``, is what the samples do not tell of their labels. N falls with an expert's memory, and an
-       expert that forgets has half that variance if nothing moves: the other half is for its lead.
-    4. The expert that stays at the birth value counts no samples; it is taken to count as many as those that forget do
-       on average. It has weight wherever the mix is within the tracker's margin of it, so that the holdout's part of
-       its standard deviation is half of that margin, if that is more. As it does not move at all, its squared
-       difference from the mean of those that forget is added.
-    5. Each expert is a beta distribution with that mean and variance. The band's ends are quantiles of their mixture by
-       the weights of the experts, so that what is open between experts, how long the mix has stood still, is part of
-       it. An end that differs from 0 or 1 by less than one sample among those counted is 0 or 1.
+    1. m is the most likely mix of a stream with the mix ``q = G^-T 1`` (m itself, if the model is calibrated). The band
+       is around q, so experts are moved by q - m. Experts that forget are also corrected for their lag behind a steady
+       drift: the one with memory w by its difference from the one with memory 2 w, half of which counts as standard
+       deviation. These corrections are up to doubled where soft counts have damped the differences.
+    2. The holdout adds ``sum_c q[c]^2 (B[c, j] - [c = j]) / n_c`` to the variance of q[j].
+    3. The stream adds ``(q[j] (1 - q[j]) + excess[j]) / N`` for an expert with N samples. The excess, ``sum_c q[c]
+       B[c, j] - q[j]``, is due to labels that are not known. N falls with an expert's memory. Without drift, an expert
+       that forgets has half of that variance; the other half is for its correction for lag.
+    4. The expert of the birth value has no samples; it is given as many as those that forget have on average. It has
+       weight wherever the mix is within the tracker's margin of it, so the holdout's part of its standard deviation is
+       at least half of that margin. As it never moves, its squared difference from the mean of those that forget is
+       added.
+    5. Each expert is a beta distribution with that mean and variance. The limits are quantiles of their mixture, by
+       the weights of the experts, so that the band includes the uncertainty about how long the mix has been constant. A
+       limit closer to 0 or 1 than one sample is 0 or 1.
 
-    Each class of the holdout is filled up with two samples' worth of what the model takes for the class.
+    Each class of the holdout is completed by two samples' worth of rows, weighted by the model's own probabilities.
 
-    Holds where label shift does: the classes themselves look as they did in the holdout. A mix that moves back and
-    forth within a few rounds is not followed by the experts, nor then by the band.
+    The band is valid under label shift: the classes themselves look as they did in the holdout. The experts, and so the
+    band, do not follow a mix that moves back and forth within a few rounds.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
     """
 
     def fit(self, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike | None = None) -> Self:
-        """Keep the holdout.
+        """Store the holdout.
 
         Parameters
         ----------
@@ -92,7 +93,7 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         return self
 
     def reset(self, birth: ArrayLike | None = None) -> None:
-        """Forget the stream; go on from the class mix `birth`, by default the source's."""
+        """Forget the stream, and start from the class mix `birth`, by default the source prior."""
         check_fitted(self, "source_prior_")
         k = len(self.source_prior_)
         start = self.source_prior_ if birth is None else check_prior(birth, k, "birth")
@@ -103,14 +104,14 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         return not isinstance(tracker, ExpertTracker)
 
     def update(self, proba: ArrayLike, tracker: object, labels: ArrayLike | None = None) -> None:
-        """Take in a round, beside the tracker.
+        """Update the band's own mixture with one round, if the tracker does not show its experts.
 
         Parameters
         ----------
         proba : (n, k) array
             The calibrated model's probabilities.
         tracker : Tracker
-            The tracker of the class mix. Nothing is done for one that shows its experts: see `needs_rounds`.
+            The tracker of the class mix. For one that shows its experts nothing is done: see `needs_rounds`.
         labels : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
         """
@@ -119,20 +120,20 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
             return
         rows = check_proba(proba, len(self.source_prior_))
         known = None if labels is None else check_labels(labels, len(rows), rows.shape[1], "labels", missing=True)
-        # The sighting is not looked at beside evidence.
+        # With evidence, the first argument is ignored.
         self._mixture.update(self.source_prior_, Evidence(rows, self.source_prior_, known))
 
     def interval(self, prior: ArrayLike, tracker: object, level: float = 0.9) -> FloatArray:
-        """Lower and upper limit of each class's share, now; changes nothing.
+        """Return the lower and upper limit of each class's current share; changes nothing.
 
         Parameters
         ----------
         prior : (k,) array
-            The tracked mix, which the band is widened to hold where it would not.
+            The tracked mix. The band is widened, if necessary, to include it.
         tracker : Tracker
-            What follows the mix.
+            The tracker of the class mix.
         level : float
-            How often each class's share shall be within its limits.
+            The probability with which each class's share is to be within its limits.
 
         Returns
         -------
@@ -155,7 +156,7 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         return np.column_stack([np.minimum(low, tracked), np.maximum(high, tracked)])
 
     def _beliefs(self, mixture: ExpertTracker) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Per expert its weight, and its mean and variance for each class; and the samples counted on average."""
+        """Return each expert's weight, its mean and variance for each class, and the mean number of samples."""
         weights, mixes, sizes, birth, margin = mixture.weighted_experts()  # those before the birth value's forget
         forgetting = weights[:birth] / weights[:birth].sum()
         sizes[birth] = forgetting @ sizes[:birth]
@@ -184,10 +185,10 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
 
 
 def _lead(mixes: FloatArray, n_forgetting: int) -> FloatArray:
-    """How far each expert would be ahead without its lag.
+    """Return the lag of each expert behind a steady drift.
 
-    An expert of memory w lags behind a steady drift by w rounds of it, the next one by 2 w. So their difference is
-    the lag. For those that have not been there for as long as they remember, there is no difference, and no lead.
+    An expert with memory w lags by w rounds of the drift, the next one by 2 w, so their difference is the lag. Experts
+    with a longer memory than the stream has rounds do not differ, and have no lag.
     """
     lead = np.zeros_like(mixes)
     until = n_forgetting - 1  # the other experts do not follow a drift
@@ -196,9 +197,9 @@ def _lead(mixes: FloatArray, n_forgetting: int) -> FloatArray:
 
 
 def _undamped(moved: FloatArray, centre: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Differences from the tracked mix, as they would be had the counts not been made of guesses under that mix.
+    """Return differences from the tracked mix, corrected for soft counts, which pull them towards that mix.
 
-    Where the mix is nearly zero guesses say next to nothing, so that at most twice the difference is believed.
+    Where a share is nearly zero soft counts carry almost no information, so differences are at most doubled.
     """
     full = (moved / np.maximum(centre, np.finfo(np.float64).tiny)) @ inverse
     factor = np.divide(full, moved, out=np.ones_like(moved), where=moved != 0.0)

@@ -1,4 +1,4 @@
-"""SerialDependence: whether samples that follow each other repeat each other."""
+"""SerialDependence: detects streams whose neighbouring samples are correlated."""
 
 from typing import Any, Self
 
@@ -10,36 +10,36 @@ from baserate.state import Component, check_array
 from baserate.validation import check_integer, check_proba
 
 HALF = 1.0 / 3.0
-"""The correlation from which on samples are worth less than half as many independent ones: (1 - r) / (1 + r) is 1/2."""
-_OVER = 0.25  # the correlation below which they are taken for independent again
-_FEWEST = 50  # pairs that it takes to tell
-_NO_SPREAD = 1e-9  # variance that is nothing but rounding
-_STEEPEST = (-5.0, 7.0)  # log-odds beyond which rows are all alike: a few that are perfectly sure must not decide
+"""Correlation at which samples are worth half as many independent ones: (1 - r) / (1 + r) is 1/2."""
+_OVER = 0.25  # correlation below which samples count as independent again
+_FEWEST = 50  # pairs of neighbours that are needed
+_NO_SPREAD = 1e-9  # variance that is only rounding
+_STEEPEST = (-5.0, 7.0)  # limits of log-odds, so that a few rows of extreme confidence do not dominate
 
 
 class SerialDependence(Component, saved_as="serial_dependence"):
-    """Watches whether neighbours in the stream are more alike than their class explains.
+    """Measures whether neighbours in the stream are more alike than their class explains.
 
-    Label shift is a change of the class mix from which samples are drawn *one by one*. Readings of a sensor by the
-    minute, prices by the half hour, pages of one author are not: what the model says of one it says of the next, right
-    or wrong. A handful of them then looks like overwhelming evidence of another class mix, and to follow it repeats the
-    model's mistakes. No class mix explains that, and no holdout is needed to see it: among neighbours for which the
-    model predicts the same class, how sure it is of the one must say nothing about how sure it is of the other.
+    Label shift means that samples are drawn *independently* from a changing class mix. Minute-by-minute sensor
+    readings, half-hourly prices or pages of one author are not: the model's output for one sample repeats for the next,
+    right or wrong. A few of them then look like overwhelming evidence of another class mix, and following it repeats
+    the model's mistakes. No class mix explains such correlation, and no holdout is needed to detect it: among
+    neighbours with the same predicted class, the confidence in one must not depend on the confidence in the other.
 
     Parameters
     ----------
     memory : int
-        Samples after which what was seen has faded to a third.
+        Number of samples after which past samples have faded to about a third.
 
     Attributes
     ----------
     correlation_ : float
-        Between the log-odds of the predicted class of neighbours with the same one; 0 before there are any.
+        Correlation of the log-odds of the predicted class between neighbours with the same one; 0 before there are any.
     low_ : float
-        Its lower limit, two standard errors below; -1 before there are 50 pairs.
+        Its lower confidence limit, two standard errors below; -1 before there are 50 pairs.
     dependent_ : bool
-        Whether neighbours repeat each other so much that samples are worth less than half as many independent ones:
-        from a lower limit of 1/3 on, until the correlation falls below 1/4.
+        True if neighbours are so correlated that samples are worth less than half as many independent ones: from a
+        lower limit of 1/3 on, until the correlation falls below 1/4.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class SerialDependence(Component, saved_as="serial_dependence"):
 
     def _start(self) -> None:
         self.dependent_ = False
-        self._sums = np.zeros(3)  # products of neighbours, their variance, and how many pairs
+        self._sums = np.zeros(3)  # products of neighbours, their variance, and the number of pairs
 
     def reset(self) -> None:
         """Forget the stream."""
@@ -80,7 +80,7 @@ class SerialDependence(Component, saved_as="serial_dependence"):
         return self.correlation_ - 2.0 / pairs**0.5 if pairs >= _FEWEST else -1.0
 
     def update(self, proba: ArrayLike) -> None:
-        """Take in samples in the order in which they came.
+        """Update with samples in the order in which they came.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class SerialDependence(Component, saved_as="serial_dependence"):
         self.take_in(check_proba(proba))
 
     def take_in(self, rows: FloatArray) -> None:
-        """`update` without its checks, for callers that have made them."""
+        """Do what `update` does, without checks, for callers that have made them."""
         if len(rows) == 0:
             return
         self._sums = np.exp(-len(rows) / self.memory) * self._sums + _neighbours(rows)
@@ -103,7 +103,7 @@ class SerialDependence(Component, saved_as="serial_dependence"):
 
 
 def _neighbours(rows: FloatArray) -> FloatArray:
-    """Products of neighbours about their class's mean, the variance of those that were multiplied, and their number."""
+    """Return the sum of products of neighbours about their class's mean, their sum of variances, and their number."""
     k = rows.shape[1]
     predicted, largest = rows.argmax(axis=1), rows.max(axis=1)
     with np.errstate(divide="ignore"):
@@ -111,12 +111,12 @@ def _neighbours(rows: FloatArray) -> FloatArray:
     alike = predicted[1:] == predicted[:-1]
     classes, first, second = predicted[1:][alike], sure[:-1][alike], sure[1:][alike]
     pairs = np.bincount(classes, minlength=k)
-    # The mean of the pairs and not of all samples: a class has neighbours of its own mostly while it is frequent.
+    # The mean of the pairs and not of all samples, because pairs of a class occur mostly while it is frequent.
     means = np.bincount(classes, first + second, k) / np.maximum(2 * pairs, 1)
     first, second = first - means[classes], second - means[classes]
     products = np.bincount(classes, first * second, k)
     variances = np.bincount(classes, 0.5 * (first**2 + second**2), k)
     told = (pairs >= 3) & (variances > _NO_SPREAD * pairs)
-    # About their own mean, two independent numbers out of m have a product of -variance / (m - 1) on average.
+    # The product of two independent numbers out of m, about their common mean, is -variance / (m - 1) on average.
     unbiased = products[told] + variances[told] / (2 * pairs[told] - 1)
     return np.array([unbiased.sum(), variances[told].sum(), pairs[told].sum()])

@@ -1,4 +1,4 @@
-"""Is a holdout good enough to adapt with? What is wrong with it, and what to do."""
+"""Diagnosis of a holdout: problems that make adapting unreliable, and what to do about them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,35 +12,35 @@ from baserate.validation import check_labels, check_prior, check_proba, check_re
 
 SMALL, MISSING, CONFUSED, CALIBRATION = "small", "missing", "confused", "calibration"
 FEW = 10
-"""Samples of a class below which its outputs are hardly known."""
+"""Number of samples of a class below which its share can be far off."""
 BLIND = 0.1
-"""Total variation between class mixes that is too much to be left to chance."""
+"""Largest total variation distance between class mixes that may go undetected without a warning."""
 LEAST_SINGULAR = 0.05
-"""Of the confusion matrix; below, noise is amplified more than twenty times."""
-_SIGNIFICANT = 0.001  # a healthy holdout is complained of as often as this
-_POINTS = 0.02  # by which confidence and accuracy may differ
-_RELATIVE = 0.25  # by which a class's share may differ from its mean probability
+"""Least singular value of the confusion matrix; below it, noise is amplified more than twenty times."""
+_SIGNIFICANT = 0.001  # probability of a warning about the calibration of a healthy holdout
+_POINTS = 0.02  # largest acceptable difference of confidence and accuracy
+_RELATIVE = 0.25  # largest acceptable difference of a class's share from its mean probability, relative
 _BINS, _PER_BIN = 10, 20
-_TOGETHER = 0.3  # of the largest part in the direction that cannot be seen
-_LARGEST = 300  # classes up to which those that are confused are named
+_TOGETHER = 0.3  # of the largest entry of the singular vector, from which on a class counts as confused
+_LARGEST = 300  # classes up to which confused ones are named
 _SHOWN = 8
 
 
 class HoldoutWarning(UserWarning):
-    """A holdout is not good enough to rely on: what adapters warn with when they are fitted."""
+    """Warning that a holdout is not good enough to rely on, raised when an adapter is fitted."""
 
 
 class Problem(NamedTuple):
-    """Something wrong with a holdout.
+    """A problem with a holdout.
 
     Attributes
     ----------
     kind : str
         ``"missing"``, ``"small"``, ``"confused"`` or ``"calibration"``.
     message : str
-        What is wrong, and what to do.
+        The problem, and what to do about it.
     classes : tuple of int
-        Which classes it is about; empty for all. Of those that are confused, `merge_classes` makes one.
+        The classes it is about; empty for all. Classes that are confused can be merged by `merge_classes`.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Merged(NamedTuple):
     Attributes
     ----------
     proba : (n, j) array
-        One column for each group, in the place of its first class, and for each other class.
+        One column for each group, in the place of its first class, and one for each other class.
     mapping : (k,) array of int
         The new number of each class: ``mapping[y]`` are the labels that go with `proba`.
     """
@@ -74,23 +74,23 @@ def health(
     slack: ArrayLike | None = None,
     source_prior: ArrayLike | None = None,
 ) -> list[Problem]:
-    """Look for what would make adapting unreliable. Nothing is changed; an empty list is a clean bill.
+    """Return the problems of a holdout that would make adapting unreliable; an empty list if there are none.
 
     Parameters
     ----------
     proba : (n, k) array
-        The model's probabilities of the holdout.
+        The model's probabilities on the holdout.
     y : (n,) array of int
         Labels.
     calibrated : (n, k) array, optional
-        The probabilities after calibration. Default: `proba`. A calibrator that was fitted on the same holdout looks
-        better there than it is.
+        The probabilities after calibration. Default: `proba`. A calibrator that was fitted on this holdout looks better
+        here than it is.
     sigma_min : float, optional
-        The smallest singular value of the confusion matrix, if it is known. Default: of that of mean probabilities.
+        The smallest singular value of the confusion matrix, if it is known. Default: computed from mean probabilities.
     slack : (k,) array, optional
-        By how much each class's share may seem to move by the holdout's fault alone, if that is known.
+        The change of each class's share that errors of the holdout alone could cause, if it is known.
     source_prior : (k,) array, optional
-        The class mix that the probabilities assume, if it is not the holdout's; calibration is then judged at it.
+        The class mix that the probabilities assume, if it is not the holdout's; calibration is then judged there.
 
     Examples
     --------
@@ -102,31 +102,31 @@ def health(
     rows = check_proba(proba)
     n, k = rows.shape
     labels = check_labels(y, n, k)
-    honest = rows if calibrated is None else check_proba(calibrated, k, "calibrated")
-    if len(honest) != n:
-        raise ValueError(f"calibrated has {len(honest)} rows; expected {n}, one for each of proba.")
+    calibrated_rows = rows if calibrated is None else check_proba(calibrated, k, "calibrated")
+    if len(calibrated_rows) != n:
+        raise ValueError(f"calibrated has {len(calibrated_rows)} rows; expected {n}, one for each of proba.")
     counts = np.bincount(labels, minlength=k)
     found = _numbers(counts, None if slack is None else check_vector(slack, k, "slack"))
     if n == 0 or counts.min() == 0:
         return found  # neither confusion nor calibration can be judged
     if sigma_min is not None:
         check_real(sigma_min, "sigma_min", 0.0, np.inf)
-    found += _confusion(honest, labels, counts, sigma_min)
+    found += _confusion(calibrated_rows, labels, counts, sigma_min)
     weights = np.ones(n)
     if source_prior is not None:
         weights = (check_prior(source_prior, k, "source_prior", positive=True) * n / counts)[labels]
-    return found + _calibration(honest, labels, weights)
+    return found + _calibration(calibrated_rows, labels, weights)
 
 
 def merge_classes(proba: ArrayLike, groups: Sequence[Sequence[int]]) -> Merged:
-    """Make one class of each group of classes: their probabilities are added.
+    """Merge each group of classes into one, by adding their probabilities.
 
     Parameters
     ----------
     proba : (n, k) array
         Probabilities.
     groups : sequence of sequences of int
-        Classes that become one; no class in two groups.
+        Classes to merge; no class in two groups.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def _confusion(proba: FloatArray, labels: IntArray, counts: IntArray, sigma_min:
 def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> list[Problem]:
     n, k = proba.shape
     found = []
-    # Classes: is their mean probability their share?
+    # Classes: their mean probability must be their share.
     told = np.eye(k)[labels]
     gaps = (weights[:, np.newaxis] * (proba - told)).mean(axis=0)
     errors = np.sqrt((weights[:, np.newaxis] ** 2 * proba * (1.0 - proba)).sum(axis=0)) / n
@@ -240,7 +240,7 @@ def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> li
                 tuple(off.tolist()),
             )
         )
-    # Confidence: is it the accuracy, over the range?
+    # Confidence: it must be the accuracy, over its whole range.
     confidence, right = proba.max(axis=1), proba.argmax(axis=1) == labels
     bins = min(_BINS, n // _PER_BIN)
     if bins < 2:

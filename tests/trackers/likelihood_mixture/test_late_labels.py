@@ -27,7 +27,7 @@ def batches(seed, T, period=15):
 
 def guesses(note, proba):
     """What the samples of a round were counted as."""
-    rows = note.together / SOURCE * proba
+    rows = note.mixture / SOURCE * proba
     return rows / rows.sum(axis=1, keepdims=True)
 
 
@@ -39,7 +39,7 @@ class Ledger:
 
     def add(self, found, note, tracker):
         self.found.append(found)
-        self.parts.append(note.part)
+        self.parts.append(note.shares)
         self.made.append(tracker._state.made[0].copy())
 
     def counts(self, since):

@@ -529,7 +529,7 @@ def test_single_samples_are_foreseen_as_well_as_by_the_best_expert(seed):
         favourite = t // (T if seed == 0 else 10**seed) % 3
         row = rng.dirichlet([0.05, 0.05, 0.05]) if seed == 3 else 0.01 * rng.dirichlet(np.ones(3))
         row = row + 0.99 * np.eye(3)[favourite] if seed < 3 else row
-        mixes = experts.plays(tracker._state.births[0], tracker._state.counts[0])[:, : MEMORIES + 1]
+        mixes = experts.expert_mixes(tracker._state.births[0], tracker._state.counts[0])[:, : MEMORIES + 1]
         behind += np.log(row @ mixes) - np.log(row @ tracker.predict())
         tracker.update(row, Evidence(row[None], np.full(3, 1 / 3)))
         assert behind.max() < math.log(138) + 2 * math.log(t + 1)

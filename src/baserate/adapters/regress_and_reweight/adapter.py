@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts, rea
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels, correctable
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
+from baserate.adapters.regress_and_reweight.saved import SAVED
 from baserate.marginals import BBSE
 from baserate.protocols import (
     Calibrator,
@@ -27,7 +28,6 @@ from baserate.protocols import (
     Step,
     Tracker,
 )
-from baserate.state import check_array
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory
 from baserate.trust.monitor import Round
 from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba
@@ -105,6 +105,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     """
 
     input_kind = "proba"
+    saves = SAVED
 
     def __init__(
         self,
@@ -377,17 +378,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         if not self._reads_estimates:
             return np.tile(self.source_prior_, (len(starts) - 1, 1))
         return sightings(self.marginals_, proba, labels, starts)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            like = np.empty(np.size(self.source_prior_))
-            check_array(self.source_prior_, "source_prior_", like)
-            if self._calibration_offsets is not None:
-                check_array(self._calibration_offsets, "_calibration_offsets", like)
-            check_array(self._correction.prior_, "prior_", like)
-            check_array(self.tracker_.predict(), "tracker_", like)
-        return self
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -1,14 +1,16 @@
 """Correction: from the tracked class prior, through the gate, to the log-offsets that predictions get."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.simplex import far_apart, log_ratio, project, reweight
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import Flag, Maybe, Number, Part, Saved, Saves, Text, Together, Whole, floats, priors
 from baserate.trust.gate import FAR, Gate
 from baserate.trust.monitor import Verdict
+from baserate.validation import LEAST_PRIOR
 
 
 class Gated(NamedTuple):
@@ -21,6 +23,21 @@ class Gated(NamedTuple):
 
     offsets: FloatArray
     used: FloatArray
+
+
+def _check_correction(saved: Saved) -> str:
+    state, gate = saved.state, saved.state["gate_"]
+    lower, upper = state["_bounds"]
+    if (lower > upper).any() or lower.sum() > 1.0 + 1e-9 or upper.sum() < 1.0 - 1e-9:
+        return "has bounds that no class prior is within"
+    if (gate is None) != (saved.params["alpha"] is None):
+        return "has a gate that its parameters do not ask for, or none"
+    expected = gate.state["weight_"] if gate is not None and saved.params["gated"] else 1.0
+    if state["weight_"] != expected:
+        return "uses another part of the correction than its gate says"
+    if np.isnan(state["offsets_"]).any() or not np.isfinite(state["offsets_"].max()):
+        return "has offsets that rule out every class"
+    return ""
 
 
 class Correction(Component, saved_as="correction"):
@@ -50,6 +67,25 @@ class Correction(Component, saved_as="correction"):
     alarm_ : bool
         Whether an alarm of the check of label shift lasts; it ends when a fresh check stays silent.
     """
+
+    saves = Saves(
+        params={"gated": Flag(), "alpha": Maybe(Number(0.0, 1.0))},
+        state={
+            "_source_prior": priors("k", low=LEAST_PRIOR),
+            "_bounds": Together((floats("k", low=0.0, high=1.0), floats("k", low=0.0, high=1.0))),
+            "gate_": Maybe(Part(Gate, {"k": "k"})),
+            "prior_": priors("k"),
+            "offsets_": floats("k", high=1e3, finite=False),
+            "used_": priors("k"),
+            "weight_": Number(0.0, 1.0),
+            "off_": Flag(),
+            "alarm_": Flag(),
+            "fallback_": Flag(),
+            "reason_": Text(),
+            "since_": Maybe(Whole()),
+        },
+        check=_check_correction,
+    )
 
     def __init__(self, gated: bool = True, alpha: float | None = 0.05) -> None:
         self.gated = gated
@@ -164,12 +200,3 @@ class Correction(Component, saved_as="correction"):
         if offsets.ndim == 1:
             return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
         return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        like = np.empty(np.size(self._source_prior))
-        for name in ("_source_prior", "prior_", "offsets_", "used_"):
-            check_array(getattr(self, name), name, like)
-        for bound in self._bounds:
-            check_array(bound, "_bounds", like)
-        return self

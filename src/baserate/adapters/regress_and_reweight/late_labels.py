@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import UNLABELLED, CorrectableTracker, FloatArray, IntArray, Key, Tracker
 from baserate.state import Component
+from baserate.state.declarations import Each, Either, Plain, Saved, Saves, Text, Whole, priors
 from baserate.validation import check_integer, check_keys, check_labels
 
 
@@ -58,6 +59,21 @@ def correctable(tracker: Tracker) -> CorrectableTracker:
     return tracker
 
 
+def _check_samples(saved: Saved) -> str:
+    state, sizes = saved.state, saved.sizes
+    if sizes["samples"] > saved.params["at_most"]:
+        return "has more samples than may wait"
+    if len(set(state["ids"])) < len(state["ids"]) or len({isinstance(name, str) for name in state["ids"]}) > 1:
+        return "has ids that are not of one kind, or not unique"
+    if any(place >= sizes["notes"] for place in state["note_of_row"]):
+        return "has samples of a round that it does not know"
+    if any(own >= sizes["k"] for own in state["own"]):
+        return "has predictions of a class that is none"
+    if not all(isinstance(note, list | tuple) and len(note) > 0 for note in state["notes"]):
+        return "has a note that is no list"
+    return ""
+
+
 class LateLabels(Component, saved_as="late_labels"):
     """Samples by id, each with the note that the tracker made in its round.
 
@@ -71,6 +87,19 @@ class LateLabels(Component, saved_as="late_labels"):
     missed_ : int
         Labels that came for samples that do not wait.
     """
+
+    saves = Saves(
+        params={"at_most": Whole()},
+        state={
+            "missed_": Whole(),
+            "ids": Each(Either((Text(), Whole(-(2**63), 2**63 - 1))), "samples"),
+            "rows": Each(priors("k"), "samples"),
+            "own": Each(Whole(), "samples"),
+            "note_of_row": Each(Whole(), "samples"),
+            "notes": Each(Plain(), "notes"),
+        },
+        check=_check_samples,
+    )
 
     def __init__(self, at_most: int = 10_000) -> None:
         self.at_most = at_most

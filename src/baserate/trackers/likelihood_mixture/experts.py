@@ -1,8 +1,11 @@
-"""Compiled work of the likelihood mixture on its experts: what they play, how they are weighed, what they remember.
+"""Experts of the likelihood mixture: their class mixes, their weights and their counts (compiled).
 
-The experts are the last, contiguous axis of every array, so that the inner loops run over several of them at a time.
-First come those that forget at different speeds; then those that play a mix known from before: the birth value, and
-mixes that lasted for a while, which may come back.
+There are two kinds of experts, in this order:
+
+- *memories* forget what they have counted, each at its own speed;
+- *known mixes* do not forget: the birth value, and class mixes that lasted for a while and may come back (*recalled*).
+
+Experts are the last, contiguous axis of every array, so that the inner loops process several of them at a time.
 """
 
 import numpy as np
@@ -12,312 +15,318 @@ from baserate.protocols import FloatArray, IntArray
 
 LONGEST = 21
 MEMORIES = LONGEST + 2
-"""Memories of 1, 2, 4, ..., 2^21 rounds, and of everything ever seen."""
+"""Number of memories: of 1, 2, 4, ..., 2^21 rounds, and of all rounds."""
 RECALLED = 8
-"""How many mixes from before are kept."""
+"""Number of places for recalled mixes."""
 KNOWN = MEMORIES
-"""Where the known mixes begin: the birth value is the first of them."""
+"""Index of the first known mix, the birth value."""
 FIRST_RECALLED = KNOWN + 1
 EXPERTS = FIRST_RECALLED + RECALLED
-SHARES = np.array([0.2, 0.02, 0.0])
-"""How often the best expert may change, as rates per round; zero stands for 1 / t."""
-ENOUGH = 5.0
-"""How many times likelier, as a logarithm, the memories have made the latest rounds than all known mixes did before
-those rounds become a known mix themselves: some 150 times."""
+SWITCHING_RATES = np.array([0.2, 0.02, 0.0])
+"""Assumed probabilities per round that another expert becomes the best one; zero stands for 1 / t."""
+NEW_MIX_THRESHOLD = 5.0
+"""Log-likelihood ratio of the memories to the known mixes, over the latest rounds, above which these rounds become a
+known mix of their own: about 150 times likelier."""
 
-_DEALT = 10_000  # rounds without samples whose shares are dealt out one by one
+_MOST_IDLE = 10_000  # rounds without samples that are simulated one by one
 
 KEPT = np.append(1.0 - 0.5 ** np.arange(LONGEST + 1), 1.0)
-"""What is left after a round of what each memory holds."""
+"""Share of its counts that each memory keeps from one round to the next."""
 _KEPT_BY_ALL = np.append(KEPT, np.ones(EXPERTS - MEMORIES))  # only memories fade
 
-_FLOOR = 1e-6  # a class that the birth value rules out may come all the same
-_ROUNDING = 1e-12  # of log-likelihoods
+_FLOOR = 1e-6  # least share of a class in the birth value: a class that it rules out may still appear
+_ROUNDING = 1e-12  # rounding error of log-likelihoods
 
 
-# A round of one key is worked out in three tables that are made once for many keys, as making arrays takes longer than
-# filling them: `mixes`, (k, m), is what each expert plays or is judged by; `room`, a row of m numbers for each of:
-WEIGHT, LIKELY, HELD, ONE, OTHER = range(5)
-"""The weight of each expert whatever the share; the likelihood of the batch under it, up to a factor; which part of a
-sample it counts; what lasts no longer than a call, twice."""
-# and `classes`, a row of k numbers for each of:
-BIRTH, TOGETHER, FOUND, SPARE = range(4)
-"""What the birth value's expert plays; what all play together; how many samples of each class there are; what lasts no
-longer than a call."""
-# They are handed from function to function as they are, because a part of an array, or a tuple of arrays, would be
-# counted by numba wherever it is named. Loops go over `m`, read from a table, and not over the constant `EXPERTS`: one
-# of few turns, known beforehand, is written out turn by turn, and not for several experts at a time.
+# A round of one key is computed in three tables, which are allocated once for many keys because allocating takes longer
+# than filling them. `mixes`, (k, m), is the class mix that each expert predicts or is judged by. `per_expert` has m
+# numbers in each of these rows:
+WEIGHT, LIKELIHOOD, COUNTED, SPARE_1, SPARE_2 = range(5)
+"""Weight of each expert, averaged over switching rates; likelihood of the batch under it, up to a common factor; share
+of each sample that it counts; and two rows of scratch space."""
+# `per_class` has k numbers in each of these rows:
+BIRTH, MIXTURE, COUNT, SPARE = range(4)
+"""The birth value; the weighted mean of all experts; the number of samples of each class; and scratch space."""
+# The whole tables are passed from function to function, because numba would count references to every slice or tuple of
+# arrays. Loops run to `m`, which is read from a table, and not to the constant `EXPERTS`: the compiler would unroll a
+# short loop of known length instead of vectorising it.
 
 
 @compiled
-def make_room(k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Room to work in: the tables `mixes`, `room` and `classes`."""
+def make_tables(k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Allocate the tables `mixes`, `per_expert` and `per_class`."""
     return np.empty((k, EXPERTS)), np.empty((5, EXPERTS)), np.empty((4, k))
 
 
 @compiled_within
-def _play(birth: FloatArray, counts: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
-    """What each expert plays: its counts and one sample's worth of the birth value, or the birth value."""
-    m = room.shape[1]
+def _set_expert_mixes(
+    birth: FloatArray, counts: FloatArray, mixes: FloatArray, per_expert: FloatArray, per_class: FloatArray
+) -> None:
+    """Set `mixes`: the counts of each expert plus one sample's worth of the birth value, normalised."""
+    m = per_expert.shape[1]
     k = len(birth)
     total = 0.0
     for c in range(k):
-        classes[BIRTH, c] = max(birth[c], _FLOOR)
-        total += classes[BIRTH, c]
+        per_class[BIRTH, c] = max(birth[c], _FLOOR)
+        total += per_class[BIRTH, c]
     total = 1.0 / total
     for e in range(m):
-        room[ONE, e] = 1.0
+        per_expert[SPARE_1, e] = 1.0
     for c in range(k):
-        classes[BIRTH, c] *= total
+        per_class[BIRTH, c] *= total
         for e in range(m):
-            room[ONE, e] += counts[c, e]
+            per_expert[SPARE_1, e] += counts[c, e]
     for e in range(m):
-        room[ONE, e] = 1.0 / room[ONE, e]
-    # The birth value's expert counts nothing, so that this is the birth value for it.
+        per_expert[SPARE_1, e] = 1.0 / per_expert[SPARE_1, e]
+    # The expert of the birth value has no counts, so its mix is the birth value.
     for c in range(k):
-        pseudo = classes[BIRTH, c]
+        pseudo = per_class[BIRTH, c]
         for e in range(m):
-            mixes[c, e] = (counts[c, e] + pseudo) * room[ONE, e]
+            mixes[c, e] = (counts[c, e] + pseudo) * per_expert[SPARE_1, e]
 
 
 @compiled_within
-def _say(weights: FloatArray, trust: FloatArray, room: FloatArray) -> None:
-    """The weight of each expert, whatever the share."""
-    m = room.shape[1]
+def _set_mean_weights(weights: FloatArray, trust: FloatArray, per_expert: FloatArray) -> None:
+    """Set the row `WEIGHT`: the weight of each expert, averaged over switching rates."""
+    m = per_expert.shape[1]
     a, b, c = trust[0], trust[1], trust[2]
     for e in range(m):
-        room[WEIGHT, e] = a * weights[0, e] + b * weights[1, e] + c * weights[2, e]
+        per_expert[WEIGHT, e] = a * weights[0, e] + b * weights[1, e] + c * weights[2, e]
 
 
 @compiled
-def plays(birth: FloatArray, counts: FloatArray) -> FloatArray:
-    """(k, m) what each expert plays."""
-    mixes, room, classes = make_room(len(birth))
-    _play(birth, counts, mixes, room, classes)
+def expert_mixes(birth: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the class mix of each expert, (k, m)."""
+    mixes, per_expert, per_class = make_tables(len(birth))
+    _set_expert_mixes(birth, counts, mixes, per_expert, per_class)
     return mixes
 
 
 @compiled
-def say(weights: FloatArray, trust: FloatArray) -> FloatArray:
-    """(m,) the weight of each expert, whatever the share."""
-    room = np.empty((1, EXPERTS))
-    _say(weights, trust, room)
-    weight: FloatArray = room[WEIGHT]
+def mean_weights(weights: FloatArray, trust: FloatArray) -> FloatArray:
+    """Return the weight of each expert, (m,), averaged over switching rates."""
+    per_expert = np.empty((1, EXPERTS))
+    _set_mean_weights(weights, trust, per_expert)
+    weight: FloatArray = per_expert[WEIGHT]
     return weight
 
 
 @compiled_within
-def begin(
+def load_key(
     birth: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
     mixes: FloatArray,
-    room: FloatArray,
-    classes: FloatArray,
+    per_expert: FloatArray,
+    per_class: FloatArray,
 ) -> None:
-    """What the experts of a key play, and their weights."""
-    _play(birth, counts, mixes, room, classes)
-    _say(weights, trust, room)
+    """Set the class mixes and the weights of one key's experts."""
+    _set_expert_mixes(birth, counts, mixes, per_expert, per_class)
+    _set_mean_weights(weights, trust, per_expert)
 
 
 @compiled_within
-def _sums(table: FloatArray, room: FloatArray, by: int, out: FloatArray, to: int) -> None:
-    """Sum the rows of a table over experts, by a row of `room`; the sums become a row of `out`.
+def _weighted_sums(table: FloatArray, per_expert: FloatArray, by: int, out: FloatArray, to: int) -> None:
+    """Write the sums of the rows of a table, weighted by the row `by` of `per_expert`, to the row `to` of `out`.
 
-    One term after the other would wait for each addition. Here the same additions are made on every machine, and
-    neighbouring ones at the same time where it can do so.
+    The order of the additions is the same on every machine, and lets it do neighbouring ones at the same time; a plain
+    running sum would wait for each addition.
     """
-    n = room.shape[1] // 4
+    n = per_expert.shape[1] // 4
     for row in range(len(table)):
         for i in range(n):
-            room[OTHER, i] = (room[by, i] * table[row, i] + room[by, n + i] * table[row, n + i]) + (
-                room[by, 2 * n + i] * table[row, 2 * n + i] + room[by, 3 * n + i] * table[row, 3 * n + i]
+            per_expert[SPARE_2, i] = (per_expert[by, i] * table[row, i] + per_expert[by, n + i] * table[row, n + i]) + (
+                per_expert[by, 2 * n + i] * table[row, 2 * n + i] + per_expert[by, 3 * n + i] * table[row, 3 * n + i]
             )
         total = 0.0
         for i in range(n):
-            total += room[OTHER, i]
+            total += per_expert[SPARE_2, i]
         out[to, row] = total
 
 
 @compiled_within
-def mean(mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
-    """The class mix that the experts play together."""
+def average_experts(mixes: FloatArray, per_expert: FloatArray, per_class: FloatArray) -> None:
+    """Set the row `MIXTURE`: the weighted mean of the experts' class mixes."""
     k = len(mixes)
-    _sums(mixes, room, WEIGHT, classes, TOGETHER)
+    _weighted_sums(mixes, per_expert, WEIGHT, per_class, MIXTURE)
     total = 0.0
     for c in range(k):
-        total += classes[TOGETHER, c]
+        total += per_class[MIXTURE, c]
     total = 1.0 / total
     for c in range(k):
-        classes[TOGETHER, c] *= total
+        per_class[MIXTURE, c] *= total
 
 
 @compiled_within
-def tolerate(counts: FloatArray, margin: FloatArray, mixes: FloatArray, room: FloatArray, classes: FloatArray) -> None:
-    """Judge each expert by what it plays, but for the birth value.
+def apply_margin(
+    counts: FloatArray, margin: FloatArray, mixes: FloatArray, per_expert: FloatArray, per_class: FloatArray
+) -> None:
+    """Replace the birth value in `mixes` by the mix it is judged by: the observed one, within `margin` of it.
 
-    A model that is slightly wrong makes the source look like another mix. So the birth value is judged by what the
-    memories and the batch itself have found, as far as that is within `margin` of it, and played as it is: only a mix
-    that is further away speaks against it. The holdout is worth as many samples as would make a mean of labels as sure
-    as `margin`. The batch is looked at beforehand, because the memories had to learn the mix first, which would speak
-    for the birth value if the model were right.
+    A slightly miscalibrated model makes the source look like another class mix. So the expert of the birth value
+    predicts the birth value, but its likelihood is that of the mix found by the memories and in this batch, clipped to
+    `margin`: only a mix that is further away is evidence against it. The birth value counts as many samples as would
+    give a mean of labels the standard error `margin`. The batch is included because the memories are late: without it,
+    they would speak for the birth value while they are still learning the mix.
     """
-    m = room.shape[1]
+    m = per_expert.shape[1]
     k = len(margin)
     worth, unsure, trusted, size, total = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(k):
-        worth += classes[BIRTH, c] * (1.0 - classes[BIRTH, c])
+        worth += per_class[BIRTH, c] * (1.0 - per_class[BIRTH, c])
         unsure += margin[c] * margin[c]
     if unsure == 0.0:
         return
     worth /= unsure
     for e in range(m):
-        room[ONE, e] = room[WEIGHT, e] if e < MEMORIES else 0.0
+        per_expert[SPARE_1, e] = per_expert[WEIGHT, e] if e < MEMORIES else 0.0
     for e in range(MEMORIES):
-        trusted += room[WEIGHT, e]
-    _sums(counts, room, ONE, classes, SPARE)
+        trusted += per_expert[WEIGHT, e]
+    _weighted_sums(counts, per_expert, SPARE_1, per_class, SPARE)
     trusted = 1.0 / trusted
     for c in range(k):
-        classes[SPARE, c] = classes[SPARE, c] * trusted + classes[FOUND, c]
-        size += classes[SPARE, c]
+        per_class[SPARE, c] = per_class[SPARE, c] * trusted + per_class[COUNT, c]
+        size += per_class[SPARE, c]
     size = 1.0 / (size + worth)
     for c in range(k):
-        birth = classes[BIRTH, c]
-        mix = (classes[SPARE, c] + worth * birth) * size
-        classes[SPARE, c] = max(min(mix, birth + margin[c]), birth - margin[c])
-        total += classes[SPARE, c]
+        birth = per_class[BIRTH, c]
+        mix = (per_class[SPARE, c] + worth * birth) * size
+        per_class[SPARE, c] = max(min(mix, birth + margin[c]), birth - margin[c])
+        total += per_class[SPARE, c]
     total = 1.0 / total
     for c in range(k):
-        mixes[c, KNOWN] = classes[SPARE, c] * total
+        mixes[c, KNOWN] = per_class[SPARE, c] * total
 
 
 @compiled_within
-def end_tolerance(mixes: FloatArray, classes: FloatArray) -> None:
-    """Let the birth value's expert play it again."""
+def restore_birth_value(mixes: FloatArray, per_class: FloatArray) -> None:
+    """Undo `apply_margin`: the expert of the birth value predicts the birth value."""
     for c in range(len(mixes)):
-        mixes[c, KNOWN] = classes[BIRTH, c]
+        mixes[c, KNOWN] = per_class[BIRTH, c]
 
 
 @compiled_within
-def compare(logs: FloatArray, room: FloatArray) -> None:
-    """Likelihoods from their logarithms, as parts of the greatest that counts: who has no weight may have any."""
-    m = room.shape[1]
+def scale_likelihoods(logs: FloatArray, per_expert: FloatArray) -> None:
+    """Set the row `LIKELIHOOD` from logarithms, relative to the largest among experts that have weight."""
+    m = per_expert.shape[1]
     top = -np.inf
     for e in range(m):
-        if room[WEIGHT, e] > 0.0:
+        if per_expert[WEIGHT, e] > 0.0:
             top = max(top, logs[e])
     for e in range(m):
-        room[LIKELY, e] = np.exp(min(logs[e] - top, 0.0))
+        per_expert[LIKELIHOOD, e] = np.exp(min(logs[e] - top, 0.0))
 
 
 @compiled_within
-def doubted_more(doubt: float, room: FloatArray) -> float:
-    """How much more the latest rounds speak for a mix that is not known, if they do, by Page's cumulative sum.
+def next_doubt(doubt: float, per_expert: FloatArray) -> float:
+    """Return Page's cumulative sum of the log-likelihood ratio of memories to known mixes, after this batch.
 
-    Both sides have weight, because a share of it was dealt out to each. One side's likelihoods may all vanish beside
-    the other's: then there is no doubt, or more than enough.
+    It is zero where the known mixes explain the latest rounds. Both groups have weight, because some is redistributed
+    to each in every round. If the likelihoods of one group all underflow, the result is zero or infinite, as it should.
     """
     new, known, new_weight, known_weight = 0.0, 0.0, 0.0, 0.0
     for e in range(KNOWN):
-        new += room[WEIGHT, e] * room[LIKELY, e]
-        new_weight += room[WEIGHT, e]
+        new += per_expert[WEIGHT, e] * per_expert[LIKELIHOOD, e]
+        new_weight += per_expert[WEIGHT, e]
     for e in range(KNOWN, EXPERTS):
-        known += room[WEIGHT, e] * room[LIKELY, e]
-        known_weight += room[WEIGHT, e]
+        known += per_expert[WEIGHT, e] * per_expert[LIKELIHOOD, e]
+        known_weight += per_expert[WEIGHT, e]
     ahead = np.log((new / new_weight) / (known / known_weight))
-    # Experts that play the same, as all do in the first round, may differ by rounding: that is no doubt.
+    # Experts that predict the same, as all do in the first round, may differ by rounding: that is no evidence.
     return float(max(0.0, doubt + ahead)) if abs(ahead) > _ROUNDING else doubt
 
 
 @compiled_within
-def judge(weights: FloatArray, trust: FloatArray, room: FloatArray) -> None:
-    """Bayes' rule for experts, and for shares; gives the experts' weights whatever the share, too.
+def update_weights(weights: FloatArray, trust: FloatArray, per_expert: FloatArray) -> None:
+    """Apply Bayes' rule to the experts under each switching rate and to the rates, and set the row `WEIGHT`.
 
-    None of the sums can vanish: a share of each weight, 1 / t or more, was dealt out to all.
+    None of the sums can vanish: every expert has received 1 / t or more of the weight.
     """
-    m = room.shape[1]
+    m = per_expert.shape[1]
     total = 0.0
-    _sums(weights, room, LIKELY, room, ONE)
+    _weighted_sums(weights, per_expert, LIKELIHOOD, per_expert, SPARE_1)
     for s in range(len(trust)):
-        evidence = room[ONE, s]
-        scale = 1.0 / evidence
+        likelihood = per_expert[SPARE_1, s]
+        scale = 1.0 / likelihood
         for e in range(m):
-            weights[s, e] *= room[LIKELY, e] * scale
-        trust[s] *= evidence
+            weights[s, e] *= per_expert[LIKELIHOOD, e] * scale
+        trust[s] *= likelihood
         total += trust[s]
     for s in range(len(trust)):
         trust[s] /= total
-    _say(weights, trust, room)
+    _set_mean_weights(weights, trust, per_expert)
 
 
 @compiled_within
-def share(weights: FloatArray, trust: FloatArray, made: IntArray, t: int, room: FloatArray) -> None:
-    """Another expert, or another share, may be the best one from now on; t rounds were seen.
+def redistribute_weights(
+    weights: FloatArray, trust: FloatArray, made: IntArray, t: int, per_expert: FloatArray
+) -> None:
+    """Allow for a change of the best expert, and of the best switching rate, after t rounds (fixed share).
 
-    Half of what is dealt out goes to memories, many of which are alike, and half to known mixes: there are fewer.
+    Half of the redistributed weight goes to the memories, many of which are alike, and half to the known mixes.
     """
-    m = room.shape[1]
+    m = per_expert.shape[1]
     known = 1
     for r in range(RECALLED):
         known += made[r, 1] > 0
     for e in range(MEMORIES):
-        room[ONE, e] = 0.5 / MEMORIES
-    room[ONE, KNOWN] = 0.5 / known
+        per_expert[SPARE_1, e] = 0.5 / MEMORIES
+    per_expert[SPARE_1, KNOWN] = 0.5 / known
     for r in range(RECALLED):
-        room[ONE, FIRST_RECALLED + r] = 0.5 / known if made[r, 1] > 0 else 0.0
+        per_expert[SPARE_1, FIRST_RECALLED + r] = 0.5 / known if made[r, 1] > 0 else 0.0
     rare = 1.0 / (t + 1.0)
     for s in range(len(trust)):
-        part = SHARES[s] if SHARES[s] > 0.0 else rare
+        part = SWITCHING_RATES[s] if SWITCHING_RATES[s] > 0.0 else rare
         for e in range(m):
-            weights[s, e] = (1.0 - part) * weights[s, e] + part * room[ONE, e]
+            weights[s, e] = (1.0 - part) * weights[s, e] + part * per_expert[SPARE_1, e]
         trust[s] = (1.0 - rare) * trust[s] + rare / len(trust)
 
 
 @compiled_within
-def belongs(doubt: float, room: FloatArray) -> None:
-    """Which part of a round's samples each expert counts: memories all, known mixes theirs, if there is no doubt.
+def assign_samples(doubt: float, per_expert: FloatArray) -> None:
+    """Set the row `COUNTED`: memories count every sample, recalled mixes their share of the known mixes' weight.
 
-    The birth value's own part is counted by nobody.
+    While a new mix is suspected (``doubt > 0``), known mixes count nothing. The expert of the birth value never does.
     """
     known = 0.0
     for e in range(KNOWN, EXPERTS):
-        known += room[WEIGHT, e]
+        known += per_expert[WEIGHT, e]
     known = 1.0 / known if doubt == 0.0 else 0.0
     for e in range(MEMORIES):
-        room[HELD, e] = 1.0
-    room[HELD, KNOWN] = 0.0
+        per_expert[COUNTED, e] = 1.0
+    per_expert[COUNTED, KNOWN] = 0.0
     for e in range(FIRST_RECALLED, EXPERTS):
-        room[HELD, e] = room[WEIGHT, e] * known
+        per_expert[COUNTED, e] = per_expert[WEIGHT, e] * known
 
 
 @compiled_within
-def remember(counts: FloatArray, room: FloatArray, classes: FloatArray) -> None:
-    """Count a round's samples, as far as each expert does."""
-    m = room.shape[1]
+def add_counts(counts: FloatArray, per_expert: FloatArray, per_class: FloatArray) -> None:
+    """Fade the counts of all experts by one round, and add the round's samples."""
+    m = per_expert.shape[1]
     for c in range(len(counts)):
-        found = classes[FOUND, c]
+        found = per_class[COUNT, c]
         for e in range(m):
-            counts[c, e] = _KEPT_BY_ALL[e] * counts[c, e] + room[HELD, e] * found
+            counts[c, e] = _KEPT_BY_ALL[e] * counts[c, e] + per_expert[COUNTED, e] * found
 
 
 @compiled_within
-def recognise(
-    counts: FloatArray, doubted: FloatArray, doubt: float, made: IntArray, since: int, t: int, classes: FloatArray
+def learn_new_mix(
+    counts: FloatArray, doubted: FloatArray, doubt: float, made: IntArray, since: int, t: int, per_class: FloatArray
 ) -> tuple[float, int]:
-    """Count round t's samples as a mix that is not known yet, if they may be; if that is certain, it becomes known.
+    """Count round t's samples towards a new mix while one is suspected, and make it a recalled mix when it is certain.
 
-    A new mix takes over the weight of the one whose place it takes. Returns how much doubt there is from now on, and
-    since which round.
+    A new mix takes the place, and the weight, of the least used one. Returns the doubt from now on, and the round since
+    when there has been some.
     """
     k = len(doubted)
     if doubt == 0.0:
         for c in range(k):
-            doubted[c] = 0.0  # the rounds in doubt before this one are of no mix for certain
+            doubted[c] = 0.0  # a known mix explains the rounds so far
         return 0.0, t + 1
     for c in range(k):
-        doubted[c] += classes[FOUND, c]
-    if doubt < ENOUGH:
+        doubted[c] += per_class[COUNT, c]
+    if doubt < NEW_MIX_THRESHOLD:
         return doubt, since
     place = _least_used(counts, made, t)
     made[place, 0], made[place, 1] = since, t
@@ -329,7 +338,7 @@ def recognise(
 
 @compiled
 def _least_used(counts: FloatArray, made: IntArray, t: int) -> int:
-    """The place for one more mix: a free one, or that of the mix with the fewest samples for every round since."""
+    """Return a free place for a recalled mix, or else that of the mix with the fewest samples per round since."""
     place, fewest = 0, np.inf
     for r in range(RECALLED):
         if made[r, 1] == 0:
@@ -344,28 +353,28 @@ def _least_used(counts: FloatArray, made: IntArray, t: int) -> int:
 
 
 @compiled
-def pass_by(
+def idle(
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
     made: IntArray,
     rounds: IntArray,
     rows: IntArray,
-    gone: IntArray,
+    idle_rounds: IntArray,
 ) -> None:
-    """Let rounds without samples go by for some keys: memories fade, and another expert may have become the best one.
+    """Let rounds without samples pass for some keys: memories fade, and weight is redistributed.
 
-    After `_DEALT` rounds all weights are as they will be, but for shares of 1 / t.
+    After `_MOST_IDLE` rounds the weights have converged, except under the switching rate 1 / t.
     """
-    room = make_room(counts.shape[1])[1]
+    per_expert = make_tables(counts.shape[1])[1]
     for j in range(len(rows)):
-        row, n = rows[j], gone[j]
+        row, n = rows[j], idle_rounds[j]
         if rounds[row, 0] == 0:
-            continue  # nothing is known that could fade
-        for _ in range(min(n, _DEALT)):
+            continue  # there is nothing to forget yet
+        for _ in range(min(n, _MOST_IDLE)):
             rounds[row, 0] += 1
-            share(weights[row], trust[row], made[row], rounds[row, 0], room)
-        rounds[row, 0] += max(n - _DEALT, 0)
+            redistribute_weights(weights[row], trust[row], made[row], rounds[row, 0], per_expert)
+        rounds[row, 0] += max(n - _MOST_IDLE, 0)
         for c in range(counts.shape[1]):
             for e in range(MEMORIES):
                 counts[row, c, e] *= KEPT[e] ** n

@@ -1,26 +1,26 @@
-"""Compiled work of the likelihood mixture on labels that come late: what a round knew, and what a label changes."""
+"""Corrections of the likelihood mixture when labels arrive rounds later (compiled)."""
 
 import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.experts import (
+    COUNTED,
     EXPERTS,
     FIRST_RECALLED,
-    HELD,
     KEPT,
     MEMORIES,
+    MIXTURE,
     RECALLED,
-    SHARES,
-    TOGETHER,
-    begin,
-    make_room,
+    SWITCHING_RATES,
+    load_key,
+    make_tables,
 )
-from baserate.trackers.likelihood_mixture.soft_counts import look, posterior, weigh
+from baserate.trackers.likelihood_mixture.soft_counts import judge_by_margin, judge_experts, posterior
 
 
 @compiled
-def note(
+def record_round(
     birth: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
@@ -31,45 +31,47 @@ def note(
     source_prior: FloatArray,
     labels: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What the experts are judged by, the mix that samples are counted by, and the known mixes they are counted for."""
-    mixes, room, classes = make_room(len(birth))
+    """Return the mixes that experts are judged by, the mix that samples are counted by, and recalled mixes' shares."""
+    mixes, per_expert, per_class = make_tables(len(birth))
     logs, inverse, n = np.empty(EXPERTS), 1.0 / source_prior, len(proba)
-    begin(birth, counts, weights, trust, mixes, room, classes)
-    look(counts, margin, proba, inverse, labels, 0, n, mixes, room, classes)
+    load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
+    judge_by_margin(counts, margin, proba, inverse, labels, 0, n, mixes, per_expert, per_class)
     judged = mixes.copy()
-    weigh(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, room, classes, logs)
-    return judged, classes[TOGETHER].copy(), room[HELD, FIRST_RECALLED:].copy()
+    judge_experts(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, per_expert, per_class, logs)
+    return judged, per_class[MIXTURE].copy(), per_expert[COUNTED, FIRST_RECALLED:].copy()
 
 
 @compiled
-def _holds(t: int, now: int, part: FloatArray, made: IntArray) -> FloatArray:
-    """(m,) how much of a sample of round t is in each expert's counts after round `now`."""
+def _remaining_share(t: int, now: int, shares: FloatArray, made: IntArray) -> FloatArray:
+    """Return the share of a sample of round t that is left in each expert's counts after round `now`, (m,)."""
     held = np.zeros(EXPERTS)
     for e in range(MEMORIES):
         held[e] = KEPT[e] ** (now - t)
     for r in range(RECALLED):
         first, last = made[r]
         if 0 < last < t:
-            held[FIRST_RECALLED + r] = part[r]
+            held[FIRST_RECALLED + r] = shares[r]
         elif first <= t <= last:
             held[FIRST_RECALLED + r] = 1.0
     return held
 
 
 @compiled
-def _reweigh(weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, logs: FloatArray) -> None:
-    """Put what labels say of the experts of round t in the place of what the samples said, as if it were today.
+def _correct_weights(
+    weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, logs: FloatArray
+) -> None:
+    """Replace the likelihood of some samples of round t by that of their labels in today's weights.
 
-    The best expert of round t is still the best one with the chance that nothing was dealt out since, of which the
-    largest share is the most cautious; otherwise labels from then say nothing of today. (By the chance under each
-    share of its own, labels 20 rounds late did harm: the rounds since then, which have often seen another expert take
-    over, were not asked.) It is one chance for all samples of the round: sample by sample, ten labels from before a
-    jump would outvote all rounds since. A place that another mix has taken since is left alone.
+    The best expert of round t is assumed to be still the best one with the probability that there was no switch since,
+    at the largest switching rate, the most cautious one; otherwise the labels say nothing about today. (With the
+    probability under each rate, labels that were 20 rounds late did harm: they overruled the rounds since, in which
+    another expert had often taken over.) It is one event for all samples of the round: sample by sample, ten labels
+    from before a jump would outvote all rounds since. A recalled mix that was made since is not changed.
 
     Parameters
     ----------
     logs : (m,) array
-        By how much more the labels are foreseen by each expert than the samples were, as a logarithm.
+        Log-likelihood of the labels under each expert, minus that of the unlabelled samples.
     """
     asked = np.zeros(EXPERTS, dtype=np.bool_)
     top = -np.inf
@@ -80,7 +82,7 @@ def _reweigh(weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now
     if top == -np.inf:
         return
     means = np.empty(len(trust))
-    stays = (1.0 - SHARES.max()) ** (now - t + 1)
+    stays = (1.0 - SWITCHING_RATES.max()) ** (now - t + 1)
     for s in range(len(trust)):
         likely, total = 0.0, 0.0
         for e in range(EXPERTS):
@@ -106,27 +108,27 @@ def correct(
     rounds: IntArray,
     t: int,
     mixes: FloatArray,
-    together: FloatArray,
-    part: FloatArray,
+    mixture: FloatArray,
+    shares: FloatArray,
     source_prior: FloatArray,
     proba: FloatArray,
     labels: IntArray,
 ) -> None:
-    """Count some samples of round t by their labels, and no longer by what they probably were."""
-    k = len(together)
+    """Replace the class probabilities of some samples of round t by their labels, in counts and weights."""
+    k = len(mixture)
     now, since, guess = rounds[0], rounds[1], np.empty(k)
-    held, logs = _holds(t, now, part, made), np.zeros(EXPERTS)
+    held, logs = _remaining_share(t, now, shares, made), np.zeros(EXPERTS)
     for i in range(len(labels)):
-        posterior(together / source_prior, proba[i], guess)
+        posterior(mixture / source_prior, proba[i], guess)
         guessed = np.zeros(EXPERTS)
         for c in range(k):
             more = (1.0 if c == labels[i] else 0.0) - guess[c]
             for e in range(EXPERTS):
-                # Below zero only by rounding.
+                # A negative count could only be rounding.
                 counts[c, e] = max(counts[c, e] + held[e] * more, 0.0)
                 guessed[e] += mixes[c, e] * proba[i, c] / source_prior[c]
             if since <= t:
                 doubted[c] = max(doubted[c] + more, 0.0)
         for e in range(EXPERTS):
             logs[e] += np.log(mixes[labels[i], e] / guessed[e])
-    _reweigh(weights, trust, made, t, now, logs)
+    _correct_weights(weights, trust, made, t, now, logs)

@@ -1,40 +1,43 @@
-"""Compiled work of the likelihood mixture on batches: how likely their samples are, of which class, for many keys."""
+"""Updates and predictions of the likelihood mixture from batches of samples, for many keys (compiled).
+
+Samples are counted softly: each by the probability that it is of a class.
+"""
 
 import numpy as np
 
 from baserate.compiled import compiled, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.experts import (
+    COUNT,
     EXPERTS,
-    FOUND,
-    LIKELY,
-    ONE,
-    OTHER,
+    LIKELIHOOD,
+    MIXTURE,
     SPARE,
-    TOGETHER,
-    begin,
-    belongs,
-    compare,
-    doubted_more,
-    end_tolerance,
-    judge,
-    make_room,
-    mean,
-    recognise,
-    remember,
-    share,
-    tolerate,
+    SPARE_1,
+    SPARE_2,
+    add_counts,
+    apply_margin,
+    assign_samples,
+    average_experts,
+    learn_new_mix,
+    load_key,
+    make_tables,
+    next_doubt,
+    redistribute_weights,
+    restore_birth_value,
+    scale_likelihoods,
+    update_weights,
 )
 
-_BLOCK = 10  # likelihoods multiplied between looks at the product; each is between 1e-20 and 1 / (least source prior)
-_FAR = 1e100  # from 1: a product that goes on from there for one block is still a number
+_BLOCK = 10  # likelihoods multiplied before the product is checked; each is in 1e-20 .. 1 / (least source prior)
+_FAR = 1e100  # a product within this factor of 1 can take one more block without over- or underflow
 
 
 @compiled_within
 def _likelihood(
     mixes: FloatArray, proba: FloatArray, inverse: FloatArray, labels: IntArray, i: int, out: FloatArray, row: int
 ) -> None:
-    """Make a row of `out` the likelihood of sample i under each expert; `inverse` is 1 / source prior."""
+    """Write the likelihood of sample i under each expert to a row of `out`; `inverse` is 1 / source prior."""
     k, m = mixes.shape
     label = labels[i] if len(labels) > 0 else UNLABELLED
     if label != UNLABELLED:
@@ -56,24 +59,28 @@ def _likelihood(
 
 
 @compiled_within
-def _two_likelihoods(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i: int, room: FloatArray) -> None:
-    """The same for the samples i and i + 1, of unknown classes: what the experts play is read once for both."""
+def _two_likelihoods(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i: int, per_expert: FloatArray) -> None:
+    """Do the same for the unlabelled samples i and i + 1 at once, so that `mixes` is read only once for both."""
     k, m = mixes.shape
     for e in range(m):
-        room[ONE, e] = room[OTHER, e] = 0.0
+        per_expert[SPARE_1, e] = per_expert[SPARE_2, e] = 0.0
     for c in range(0, k - 3, 4):
         a, b = proba[i, c] * inverse[c], proba[i, c + 1] * inverse[c + 1]
         d, f = proba[i, c + 2] * inverse[c + 2], proba[i, c + 3] * inverse[c + 3]
         o, p = proba[i + 1, c] * inverse[c], proba[i + 1, c + 1] * inverse[c + 1]
         q, r = proba[i + 1, c + 2] * inverse[c + 2], proba[i + 1, c + 3] * inverse[c + 3]
         for e in range(m):
-            room[ONE, e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (d * mixes[c + 2, e] + f * mixes[c + 3, e])
-            room[OTHER, e] += (o * mixes[c, e] + p * mixes[c + 1, e]) + (q * mixes[c + 2, e] + r * mixes[c + 3, e])
+            per_expert[SPARE_1, e] += (a * mixes[c, e] + b * mixes[c + 1, e]) + (
+                d * mixes[c + 2, e] + f * mixes[c + 3, e]
+            )
+            per_expert[SPARE_2, e] += (o * mixes[c, e] + p * mixes[c + 1, e]) + (
+                q * mixes[c + 2, e] + r * mixes[c + 3, e]
+            )
     for c in range(k - k % 4, k):
         a, o = proba[i, c] * inverse[c], proba[i + 1, c] * inverse[c]
         for e in range(m):
-            room[ONE, e] += a * mixes[c, e]
-            room[OTHER, e] += o * mixes[c, e]
+            per_expert[SPARE_1, e] += a * mixes[c, e]
+            per_expert[SPARE_2, e] += o * mixes[c, e]
 
 
 @compiled_within
@@ -84,42 +91,44 @@ def _likelihoods(
     first: int,
     end: int,
     mixes: FloatArray,
-    room: FloatArray,
+    per_expert: FloatArray,
     logs: FloatArray,
 ) -> None:
-    """Likelihood of the samples `first` to `end` together under each expert, up to a factor.
+    """Set the row `LIKELIHOOD` to the joint likelihood of the samples `first` to `end`, up to a common factor.
 
-    Few likelihoods can be multiplied as they are; the products of more are added up in `logs`.
+    A few likelihoods are simply multiplied; for more, the logarithms of their products are added up in `logs`.
     """
     m, many = mixes.shape[1], end - first > _BLOCK
     for e in range(m):
-        room[LIKELY, e], logs[e] = 1.0, 0.0
+        per_expert[LIKELIHOOD, e], logs[e] = 1.0, 0.0
     for start in range(first, end, _BLOCK):
         stop = min(start + _BLOCK, end)
         pairs = stop - (stop - start) % 2 if len(labels) == 0 else start
         for i in range(start, pairs, 2):
-            _two_likelihoods(mixes, proba, inverse, i, room)
+            _two_likelihoods(mixes, proba, inverse, i, per_expert)
             for e in range(m):
-                room[LIKELY, e] = room[LIKELY, e] * room[ONE, e] * room[OTHER, e]  # in the order of single samples
+                per_expert[LIKELIHOOD, e] = (
+                    per_expert[LIKELIHOOD, e] * per_expert[SPARE_1, e] * per_expert[SPARE_2, e]
+                )  # in the order of single samples
         for i in range(pairs, stop):
-            _likelihood(mixes, proba, inverse, labels, i, room, ONE)
+            _likelihood(mixes, proba, inverse, labels, i, per_expert, SPARE_1)
             for e in range(m):
-                room[LIKELY, e] *= room[ONE, e]
+                per_expert[LIKELIHOOD, e] *= per_expert[SPARE_1, e]
         if many:
             far = stop == end
             for e in range(m):
-                far |= (room[LIKELY, e] < 1.0 / _FAR) | (room[LIKELY, e] > _FAR)
+                far |= (per_expert[LIKELIHOOD, e] < 1.0 / _FAR) | (per_expert[LIKELIHOOD, e] > _FAR)
             if far:
                 for e in range(m):
-                    logs[e] += np.log(room[LIKELY, e])
-                    room[LIKELY, e] = 1.0
+                    logs[e] += np.log(per_expert[LIKELIHOOD, e])
+                    per_expert[LIKELIHOOD, e] = 1.0
     if many:
-        compare(logs, room)
+        scale_likelihoods(logs, per_expert)
 
 
 @compiled
 def posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
-    """What one sample is, where `ratio` is the class mix over the source's."""
+    """Write the class probabilities of one sample to `out`; `ratio` is the class mix divided by the source prior."""
     total = 0.0
     for c in range(len(ratio)):
         out[c] = ratio[c] * proba[c]
@@ -130,26 +139,28 @@ def posterior(ratio: FloatArray, proba: FloatArray, out: FloatArray) -> None:
 
 
 @compiled_within
-def _count(proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, classes: FloatArray) -> None:
-    """How many samples of each class there are from `first` to `end`, under the mix that the experts play together."""
+def _count_classes(
+    proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, per_class: FloatArray
+) -> None:
+    """Set the row `COUNT`: the expected number of samples of each class from `first` to `end`, under `MIXTURE`."""
     k = len(inverse)
     for c in range(k):
-        classes[SPARE, c] = classes[TOGETHER, c] * inverse[c]
-        classes[FOUND, c] = 0.0
+        per_class[SPARE, c] = per_class[MIXTURE, c] * inverse[c]
+        per_class[COUNT, c] = 0.0
     for i in range(first, end):
         if len(labels) == 0 or labels[i] == UNLABELLED:
             total = 0.0
             for c in range(k):
-                total += classes[SPARE, c] * proba[i, c]
+                total += per_class[SPARE, c] * proba[i, c]
             total = 1.0 / total
             for c in range(k):
-                classes[FOUND, c] += classes[SPARE, c] * proba[i, c] * total
+                per_class[COUNT, c] += per_class[SPARE, c] * proba[i, c] * total
         else:
-            classes[FOUND, labels[i]] += 1.0
+            per_class[COUNT, labels[i]] += 1.0
 
 
 @compiled_within
-def look(
+def judge_by_margin(
     counts: FloatArray,
     margin: FloatArray,
     proba: FloatArray,
@@ -158,18 +169,18 @@ def look(
     first: int,
     end: int,
     mixes: FloatArray,
-    room: FloatArray,
-    classes: FloatArray,
+    per_expert: FloatArray,
+    per_class: FloatArray,
 ) -> None:
-    """Put what each expert is judged by in a batch in the place of what it plays."""
+    """Replace the mix of each expert by the one it is judged by in a batch; see `apply_margin`."""
     if margin.max() > 0.0:
-        mean(mixes, room, classes)
-        _count(proba, inverse, labels, first, end, classes)
-        tolerate(counts, margin, mixes, room, classes)
+        average_experts(mixes, per_expert, per_class)
+        _count_classes(proba, inverse, labels, first, end, per_class)
+        apply_margin(counts, margin, mixes, per_expert, per_class)
 
 
 @compiled_within
-def weigh(
+def judge_experts(
     weights: FloatArray,
     trust: FloatArray,
     doubt: float,
@@ -179,48 +190,48 @@ def weigh(
     first: int,
     end: int,
     mixes: FloatArray,
-    room: FloatArray,
-    classes: FloatArray,
+    per_expert: FloatArray,
+    per_class: FloatArray,
     logs: FloatArray,
 ) -> float:
-    """Judge the experts by a batch, in place; gives the doubt after it. They then play again what they do."""
-    _likelihoods(proba, inverse, labels, first, end, mixes, room, logs)
-    end_tolerance(mixes, classes)
-    doubt = doubted_more(doubt, room)
-    judge(weights, trust, room)
-    belongs(doubt, room)
-    mean(mixes, room, classes)
+    """Update the experts' weights by the likelihood of a batch, and set `MIXTURE`; returns the doubt after it."""
+    _likelihoods(proba, inverse, labels, first, end, mixes, per_expert, logs)
+    restore_birth_value(mixes, per_class)
+    doubt = next_doubt(doubt, per_expert)
+    update_weights(weights, trust, per_expert)
+    assign_samples(doubt, per_expert)
+    average_experts(mixes, per_expert, per_class)
     return doubt
 
 
 @compiled_within
 def _predict(
-    birth: FloatArray, seen: int, mixes: FloatArray, room: FloatArray, classes: FloatArray, out: FloatArray
+    birth: FloatArray, seen: int, mixes: FloatArray, per_expert: FloatArray, per_class: FloatArray, out: FloatArray
 ) -> None:
-    """The birth value to the last bit if nothing was seen, else what the experts play together."""
+    """Write the prediction to `out`: the birth value itself before the first round, then the mean of the experts."""
     if seen == 0:
         out[:] = birth
     else:
-        mean(mixes, room, classes)
-        out[:] = classes[TOGETHER]
+        average_experts(mixes, per_expert, per_class)
+        out[:] = per_class[MIXTURE]
 
 
 @compiled
 def predict(
     births: FloatArray, counts: FloatArray, weights: FloatArray, trust: FloatArray, rounds: IntArray, rows: IntArray
 ) -> FloatArray:
-    """Predictions of some keys."""
+    """Return the predictions of some keys, one row each."""
     out = np.empty((len(rows), births.shape[1]))
-    mixes, room, classes = make_room(births.shape[1])
+    mixes, per_expert, per_class = make_tables(births.shape[1])
     for j in range(len(rows)):
         row = rows[j]
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
-        _predict(births[row], rounds[row, 0], mixes, room, classes, out[j])
+        load_key(births[row], counts[row], weights[row], trust[row], mixes, per_expert, per_class)
+        _predict(births[row], rounds[row, 0], mixes, per_expert, per_class, out[j])
     return out
 
 
 @compiled
-def take_in(
+def update(
     births: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
@@ -235,36 +246,38 @@ def take_in(
     source_prior: FloatArray,
     labels: IntArray,
     starts: IntArray,
-    played: FloatArray,
+    predictions: FloatArray,
 ) -> None:
-    """Take in a batch for each of some keys, in order; `labels` has no entries where none is known.
+    """Update some keys with a batch each, one after the other; `labels` is empty if no label is known.
 
-    Row j of `played`, if it has rows, becomes what is predicted before batch j.
+    If `predictions` has rows, row j becomes the prediction of key ``rows[j]`` before batch j.
     """
-    mixes, room, classes = make_room(births.shape[1])
+    mixes, per_expert, per_class = make_tables(births.shape[1])
     logs, inverse = np.empty(EXPERTS), 1.0 / source_prior
     for j in range(len(rows)):
         row, first, end = rows[j], starts[j], starts[j + 1]
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
-        if len(played) > 0:
-            _predict(births[row], rounds[row, 0], mixes, room, classes, played[j])
+        load_key(births[row], counts[row], weights[row], trust[row], mixes, per_expert, per_class)
+        if len(predictions) > 0:
+            _predict(births[row], rounds[row, 0], mixes, per_expert, per_class, predictions[j])
         if first == end:
             continue
         t = rounds[row, 0] + 1
-        look(counts[row], margin, proba, inverse, labels, first, end, mixes, room, classes)
-        now = weigh(
-            weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, room, classes, logs
+        judge_by_margin(counts[row], margin, proba, inverse, labels, first, end, mixes, per_expert, per_class)
+        now = judge_experts(
+            weights[row], trust[row], doubt[row], proba, inverse, labels, first, end, mixes, per_expert, per_class, logs
         )
-        # The experts that foresaw the batch know best what its samples are.
-        _count(proba, inverse, labels, first, end, classes)
-        remember(counts[row], room, classes)
-        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, classes)
+        # Classes are counted with the new weights: experts that predicted the batch well know best what it holds.
+        _count_classes(proba, inverse, labels, first, end, per_class)
+        add_counts(counts[row], per_expert, per_class)
+        doubt[row], rounds[row, 1] = learn_new_mix(
+            counts[row], doubted[row], now, made[row], rounds[row, 1], t, per_class
+        )
         rounds[row, 0] = t
-        share(weights[row], trust[row], made[row], t, room)
+        redistribute_weights(weights[row], trust[row], made[row], t, per_expert)
 
 
 @compiled
-def take_in_frequencies(
+def update_with_frequencies(
     births: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
@@ -277,27 +290,29 @@ def take_in_frequencies(
     margin: FloatArray,
     frequencies: FloatArray,
 ) -> None:
-    """Take in class frequencies, one row for each of some keys, as if of one labelled sample cut into pieces."""
-    mixes, room, classes = make_room(births.shape[1])
+    """Update some keys with class frequencies, one row each; a row counts as one labelled sample split by class."""
+    mixes, per_expert, per_class = make_tables(births.shape[1])
     logs, m = np.empty(EXPERTS), EXPERTS
     for j in range(len(rows)):
         row = rows[j]
         t = rounds[row, 0] + 1
-        begin(births[row], counts[row], weights[row], trust[row], mixes, room, classes)
-        classes[FOUND] = frequencies[j]
-        tolerate(counts[row], margin, mixes, room, classes)
+        load_key(births[row], counts[row], weights[row], trust[row], mixes, per_expert, per_class)
+        per_class[COUNT] = frequencies[j]
+        apply_margin(counts[row], margin, mixes, per_expert, per_class)
         logs[:] = 0.0
         for c in range(counts.shape[1]):
             for e in range(m):
                 logs[e] += frequencies[j, c] * np.log(mixes[c, e])
-        compare(logs, room)
-        now = doubted_more(doubt[row], room)
-        judge(weights[row], trust[row], room)
-        belongs(now, room)
-        remember(counts[row], room, classes)
-        doubt[row], rounds[row, 1] = recognise(counts[row], doubted[row], now, made[row], rounds[row, 1], t, classes)
+        scale_likelihoods(logs, per_expert)
+        now = next_doubt(doubt[row], per_expert)
+        update_weights(weights[row], trust[row], per_expert)
+        assign_samples(now, per_expert)
+        add_counts(counts[row], per_expert, per_class)
+        doubt[row], rounds[row, 1] = learn_new_mix(
+            counts[row], doubted[row], now, made[row], rounds[row, 1], t, per_class
+        )
         rounds[row, 0] = t
-        share(weights[row], trust[row], made[row], t, room)
+        redistribute_weights(weights[row], trust[row], made[row], t, per_expert)
 
 
 @compiled
@@ -312,21 +327,21 @@ def predict_left_out(
     proba: FloatArray,
     source_prior: FloatArray,
 ) -> FloatArray:
-    """For each of n >= 2 samples, what is predicted after a batch of the others; recalled mixes stay as they are.
+    """Return, for each of n >= 2 samples, the prediction after a batch of the others; recalled mixes do not change.
 
-    The others are counted under the mix from before the batch: what sample i says about the experts must not come back
-    to it by way of what the others are.
+    The others are counted under the mix from before the batch: with the mix after it, sample i would influence its own
+    prediction through the class probabilities of the others.
     """
     n, k = proba.shape
-    mixes, room, classes = make_room(k)
+    mixes, per_expert, per_class = make_tables(k)
     unknown, inverse = np.empty(0, dtype=np.int64), 1.0 / source_prior
-    begin(birth, counts, weights, trust, mixes, room, classes)
-    mean(mixes, room, classes)
-    ratio = classes[TOGETHER] * inverse
-    _count(proba, inverse, unknown, 0, n, classes)
-    every = classes[FOUND].copy()
-    classes[FOUND] = 0.0  # it is judged by what the memories have found, without the batch
-    tolerate(counts, margin, mixes, room, classes)
+    load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
+    average_experts(mixes, per_expert, per_class)
+    ratio = per_class[MIXTURE] * inverse
+    _count_classes(proba, inverse, unknown, 0, n, per_class)
+    every = per_class[COUNT].copy()
+    per_class[COUNT] = 0.0  # the margin is applied to what the memories have found, without the batch
+    apply_margin(counts, margin, mixes, per_expert, per_class)
     logs, each = np.zeros(EXPERTS), np.empty((n, EXPERTS))
     for i in range(n):
         _likelihood(mixes, proba, inverse, unknown, i, each, i)
@@ -335,16 +350,16 @@ def predict_left_out(
     out, one = np.empty((n, k)), np.empty(k)
     for i in range(n):
         then_counts, then_weights, then_trust = counts.copy(), weights.copy(), trust.copy()
-        begin(birth, then_counts, then_weights, then_trust, mixes, room, classes)
-        compare(logs - each[i], room)
-        judge(then_weights, then_trust, room)
+        load_key(birth, then_counts, then_weights, then_trust, mixes, per_expert, per_class)
+        scale_likelihoods(logs - each[i], per_expert)
+        update_weights(then_weights, then_trust, per_expert)
         posterior(ratio, proba[i], one)
         for c in range(k):
-            classes[FOUND, c] = max(every[c] - one[c], 0.0)
-        belongs(np.inf, room)
-        remember(then_counts, room, classes)
-        share(then_weights, then_trust, made, seen + 1, room)
-        begin(birth, then_counts, then_weights, then_trust, mixes, room, classes)
-        mean(mixes, room, classes)
-        out[i] = classes[TOGETHER]
+            per_class[COUNT, c] = max(every[c] - one[c], 0.0)
+        assign_samples(np.inf, per_expert)
+        add_counts(then_counts, per_expert, per_class)
+        redistribute_weights(then_weights, then_trust, made, seen + 1, per_expert)
+        load_key(birth, then_counts, then_weights, then_trust, mixes, per_expert, per_class)
+        average_experts(mixes, per_expert, per_class)
+        out[i] = per_class[MIXTURE]
     return out

@@ -1,4 +1,4 @@
-"""LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood of the samples themselves."""
+"""LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood they give to the samples."""
 
 from typing import NamedTuple
 
@@ -7,91 +7,99 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.trackers._tracker import ONE_KEY, BankedTracker
+from baserate.state.declarations import Together, Whole, floats, ints, priors
+from baserate.trackers._tracker import ONE_KEY, BankedTracker, saved_rows
 from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
-_NOT_ASKED = np.empty((0, 0))
+_NO_PREDICTIONS = np.empty((0, 0))
 
 
 class State(NamedTuple):
-    """What there is of each key."""
+    """State of each key; all arrays have a leading axis of keys."""
 
     births: FloatArray
+    """The class mix that is predicted before the first round."""
     counts: FloatArray
-    """Soft counts of each expert."""
+    """Soft counts of each class by each expert."""
     weights: FloatArray
-    """Of the experts, under each share."""
+    """Weights of the experts, under each switching rate."""
     trust: FloatArray
-    """In each share."""
+    """Weights of the switching rates."""
     doubted: FloatArray
-    """Counts of the latest rounds, if no known mix explains them."""
+    """Class counts of the latest rounds, while no known mix explains them."""
     doubt: FloatArray
+    """Evidence that no known mix explains them, as a log-likelihood ratio; zero for none."""
     made: IntArray
-    """First and last round that each recalled mix was made of."""
+    """First and last round that each recalled mix was learned from; zero for a free place."""
     rounds: IntArray
-    """Rounds seen, and the one that doubt began with."""
+    """Number of rounds, and the round in which `doubt` began."""
 
 
 class Note(NamedTuple):
-    """What a round knew: enough to count its samples again when their labels come."""
+    """Record of a round, with which `correct` can count its samples again by their labels."""
 
     t: int
+    """Number of the round, from 1."""
     mixes: FloatArray
-    together: FloatArray
-    part: FloatArray
+    """The class mix that each expert was judged by."""
+    mixture: FloatArray
+    """The class mix with which class probabilities of the samples were computed."""
+    shares: FloatArray
+    """Share of each sample that each recalled mix has counted."""
     source_prior: FloatArray
 
 
 class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
-    r"""Counts samples by what they probably are, over as long as the samples themselves say that is wise.
+    r"""Bayesian mixture of experts that forget at different speeds or recall an earlier class mix; nothing to tune.
 
-    A Bayesian mixture of experts that forget at different speeds or recall a mix from before, with nothing to tune.
-    O(k n) time for each of 32 experts in a round of n samples, and constant state, of 34 k + 118 numbers.
+    Each expert counts samples by their class probabilities, and is weighted by how likely it made the samples that came
+    next. O(k n) time for each of 32 experts in a round of n samples; constant state of 34 k + 118 numbers.
 
     Parameters
     ----------
     n_classes : int
         Number of classes k, at least 2.
     prior : (k,) array, optional
-        What is predicted before the first round. Default: the source marginal inside an adapter, else uniform.
+        The prediction before the first round. Default: the source prior inside an adapter, else uniform.
 
     Notes
     -----
-    With p the prior, an expert keeps counts S and plays ``q = (S + p) / (sum(S) + 1)``. In a round, sample i has the
-    row ``L_i[c] = f_0(c | x_i) / q_0[c]`` of class likelihoods, or a one-hot row if its label is known.
+    With p the prior, an expert keeps class counts S and predicts ``q = (S + p) / (sum(S) + 1)``. In a round, sample i
+    has the row ``L_i[c] = f_0(c | x_i) / q_0[c]`` of class likelihoods, or a one-hot row if its label is known.
 
-    1. The mean of the experts by their weights is the prediction.
+    1. The prediction is the mean of the experts, weighted.
     2. Each expert's weight is multiplied by the likelihood ``prod_i sum_c q[c] L_i[c]`` that it gave to the batch.
-    3. With Q the mean by the new weights, sample i is of class c with probability
-       ``r_i[c] = Q[c] L_i[c] / sum_d Q[d] L_i[d]``, and an expert of memory w counts it as that: ``S <- (1 - 1 / w) S
-       + sum_i r_i`` (one step of online expectation-maximisation).
-    4. Known mixes, which are p itself and up to eight recalled ones, share the round's counts among them by their
-       weights and do not forget (p stays). But while the memories foresee the rounds better than the known mixes do,
-       counts are kept apart; if that comes to 5 in log-likelihood, they become a recalled mix themselves, if need be
-       in the place of the one that had the fewest samples a round, and if it falls back to zero, they are dropped.
-    5. A share of all weight is dealt out, as the best expert may have changed: half of it to the memories, half to the
-       known mixes.
+    3. With Q the mean under the new weights, sample i is of class c with probability
+       ``r_i[c] = Q[c] L_i[c] / sum_d Q[d] L_i[d]``. An expert with a memory of w rounds (a *memory*) counts it so:
+       ``S <- (1 - 1 / w) S + sum_i r_i`` (one step of online expectation-maximisation).
+    4. Known mixes are p itself and up to eight recalled ones. They share the round's counts in proportion to their
+       weights and do not forget; p has no counts. But while the memories predict the rounds better than the known mixes
+       do, counts are kept apart. When the log-likelihood ratio reaches 5, these counts become a recalled mix, if
+       necessary in the place of the one with the fewest samples per round; when it falls back to zero, they are
+       dropped.
+    5. Because the best expert may change, a share of all weight is redistributed (*fixed share*): half of it to the
+       memories, half to the known mixes.
 
-    Memories are 1, 2, 4, ..., 2^21 rounds and all rounds. Shares of 0.2, 0.02 and 1/t are each tried, on weights of
-    their own, and trusted by the likelihood that came of them, with a chance of 1/t that another becomes the best one.
+    Memories are 1, 2, 4, ..., 2^21 rounds and all rounds. The switching rates 0.2, 0.02 and 1/t of step 5 are run side
+    by side, each with weights of its own, and are averaged in the same way, with a switching rate of 1/t.
 
-    An adapter tells how far the holdout may be wrong (`tolerate`). The prior is then judged by what has been found, as
-    far as that is within this margin of it, and played as it is: a mix that the model's own faults explain is no shift.
+    An adapter says how large a difference the holdout's error could cause (`tolerate`). The likelihood of p is then
+    that of the observed mix, within this margin of p, so that miscalibration is not taken for drift.
 
-    Without a margin, in T rounds of one sample each, the log-likelihood of the predictions is below that of any one
-    memory, or of the prior, by at most ``log(138) + 2 log(T)``: half of the weight over 23 memories, 3 shares, and what
-    shares of 1/t take away. For larger rounds that is true of the joint likelihood of a round under the mixture, not of
-    that of the mean. It is no statement about the best class mix in hindsight, nor about the counts, which are made of
-    guesses: the less the model knows of a sample, the longer an old mix lives on in them.
+    Without a margin, in T rounds of one sample each, the log-likelihood of the predictions is at most ``log(138) + 2
+    log(T)`` below that of any single memory, or of the prior: half of the weight over 23 memories, 3 switching rates,
+    and what a rate of 1/t redistributes. For larger rounds that holds for the joint likelihood of a round under the
+    mixture, not for that of its mean. It says nothing about the best class mix in hindsight, nor about the counts,
+    which are estimates: the less the model knows about a sample, the longer an old mix persists in them.
 
-    All this believes the probabilities. With a model that is too sure or not sure enough of itself it learns a wrong
-    mix quickly; calibrate first, as `baserate.adapters.RegressAndReweight` does on the holdout.
+    The probabilities must be calibrated: with an over- or under-confident model the tracker quickly learns a wrong mix.
+    `baserate.adapters.RegressAndReweight` calibrates on the holdout.
 
-    A sighting that comes without evidence is projected onto the simplex, and taken for one labelled sample that is of
-    class c in ``z[c]`` of a case. Beside evidence, sightings are not looked at. Rounds are the unit of memory, however
-    many samples they have; a round without samples leaves everything as it is.
+    An estimate `z` without evidence is projected onto the simplex, and counts as one labelled sample that is split
+    among the classes. With evidence, `z` is ignored. Memory is measured in rounds, whatever their size; a round without
+    samples changes nothing.
 
     Examples
     --------
@@ -116,7 +124,30 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     """
 
     in_threads = True
-    reads_sightings = False  # beside evidence, so that an adapter need not work them out
+    reads_sightings = False  # with evidence, so that an adapter need not compute them
+
+    saves = saved_rows(
+        {
+            "births": priors("keys", "k"),
+            "counts": floats("keys", "k", experts.EXPERTS, low=0.0, high=1e18),
+            "weights": priors("keys", len(experts.SWITCHING_RATES), experts.EXPERTS),
+            "trust": priors("keys", len(experts.SWITCHING_RATES)),
+            "doubted": floats("keys", "k", low=0.0, high=1e18),
+            "doubt": floats("keys", high=1e18),
+            "made": ints("keys", experts.RECALLED, 2, low=0),
+            "rounds": ints("keys", 2, low=0),
+        }
+    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)})
+
+    saved_note = Together(
+        (
+            Whole(1),
+            floats("k", experts.EXPERTS, low=0.0, high=1.0 + 1e-9),
+            priors("k"),
+            floats(experts.RECALLED, low=0.0, high=1.0 + 1e-9),
+            priors("k", low=1e-300),
+        )
+    )
 
     def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
         self.n_classes = n_classes
@@ -142,12 +173,12 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         self._slack = np.array(margin)  # the name that state files know
 
     def predict(self) -> FloatArray:
-        """The class mix now: the mean of the experts by their weights."""
+        """Return the class mix now: the weighted mean of the experts."""
         tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
         return tracked
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
-        """Take in one batch.
+        """Update the experts with one batch.
 
         Parameters
         ----------
@@ -163,15 +194,15 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
-        """(n, k) the class mix for each sample of a batch, from all before and the batch's *other* samples.
+        """Return the class mix for each sample of a batch, (n, k), given all rounds before and the *other* samples.
 
-        What a transductive adapter predicts with: the batch is used before it is predicted, and no sample is evidence
-        for itself, neither in the counts nor in the experts' weights. Labels are not looked at, and nothing changes.
+        A transductive adapter predicts with these: the batch is used before it is predicted, and no sample is evidence
+        for itself, neither in the counts nor in the experts' weights. Labels are ignored, and nothing changes.
 
         Parameters
         ----------
         evidence : Evidence
-            The batch; a later `update` takes it in.
+            The batch, which is passed to `update` afterwards.
 
         Examples
         --------
@@ -193,14 +224,14 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         )
 
     def play(self, evidence: Evidence) -> FloatArray:
-        """Take in many rounds, one after the other; gives what is predicted before each, a row a round.
+        """Replay many rounds in one call, and return the prediction before each, one row per round.
 
-        The same as `predict` and `update` in turns, bit for bit, in one call: for replaying a log.
+        Gives the same bits as calling `predict` and `update` in turns.
 
         Parameters
         ----------
         evidence : Evidence
-            A batch for each round, cut by its `starts`.
+            One batch per round, as its `starts` say.
 
         Examples
         --------
@@ -215,66 +246,68 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         proba, source_prior, labels = self._check(evidence)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
         labels = _NO_LABELS if labels is None else labels
-        played, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
+        predictions, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
         state: State = self._state
-        soft_counts.take_in(*state, rows, self._slack, proba, source_prior, labels, starts, played)
-        return played
+        soft_counts.update(*state, rows, self._slack, proba, source_prior, labels, starts, predictions)
+        return predictions
 
     def weighted_experts(self) -> Experts:
-        """The experts as they are now, without those that have no earlier class mix to recall yet."""
+        """Return the experts as they are now, without free places for recalled mixes."""
         births, counts, weights, trust, *_ = (array[0] for array in self._state)
-        weight = experts.say(weights, trust)
+        weight = experts.mean_weights(weights, trust)
         used = weight > 0.0
         return Experts(
             weights=weight[used] / weight.sum(),
-            mixes=np.ascontiguousarray(experts.plays(births, counts).T[used]),
+            mixes=np.ascontiguousarray(experts.expert_mixes(births, counts).T[used]),
             sizes=1.0 + counts.sum(axis=0)[used],
             n_forgetting=experts.MEMORIES,
             margin=self._slack.copy(),
         )
 
     def idle(self, rounds: int) -> None:
-        """Let rounds without samples go by: what was seen before them fades, as if something had come after it.
+        """Let rounds without samples pass: what was learned fades as if samples had come.
 
-        Without it a round without samples leaves everything as it is.
+        Where `idle` is not called, rounds without samples change nothing.
 
         Parameters
         ----------
         rounds : int
-            How many.
+            Number of rounds.
         """
-        gone = np.array([check_integer(rounds, "rounds", 0)])
-        self.idle_rows(self._state, np.zeros(1, dtype=np.int64), gone)
+        n_rounds = np.array([check_integer(rounds, "rounds", 0)])
+        self.idle_rows(self._state, np.zeros(1, dtype=np.int64), n_rounds)
 
     def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
-        """`idle` for some keys, in place."""
-        experts.pass_by(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
+        """Do `idle` for some keys, in place."""
+        experts.idle(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
 
     def note(self, evidence: Evidence) -> Note:
-        """What is known of a round before an `update` takes it in: keep it as long as labels may still come.
+        """Return a record of a round, to be made before `update` and kept for as long as labels may arrive.
 
         Parameters
         ----------
         evidence : Evidence
-            The batch, with the labels that are known by now.
+            The batch, with the labels that are known already.
         """
         proba, source_prior, labels = self._check(evidence)
         labels = _NO_LABELS if labels is None else labels
         births, counts, weights, trust, _, doubt, _, rounds = (array[0] for array in self._state)
-        known = late_labels.note(births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels)
+        known = late_labels.record_round(
+            births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels
+        )
         return Note(int(rounds[0]) + 1, *known, source_prior)
 
     def correct(self, note: Note, proba: ArrayLike, labels: ArrayLike) -> None:
-        """Count samples of an earlier round by their labels, and no longer by what they probably were.
+        """Count samples of an earlier round by their labels instead of their class probabilities.
 
-        All counts are then as if the labels had come in time, but for what other samples were taken for meanwhile. The
-        experts' weights are corrected by what labels and samples say of that round's experts, with the chance that
-        nothing has changed since: 0.8 for every round, and one chance for all samples that are given together.
+        All counts become what they would be if the labels had come in time, except that the class probabilities of
+        other samples since are not computed again. The experts' weights are corrected by the likelihood of the labels,
+        with the probability that the best expert has not changed since: 0.8 per round, once for all samples together.
 
         Parameters
         ----------
         note : Note
-            Of the samples' round.
+            The record of the samples' round.
         proba : (n, k) array
             Their probabilities, as in that round's evidence; each sample once.
         labels : (n,) array of int
@@ -300,9 +333,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         late_labels.correct(counts, weights, trust, doubted, made, rounds, *note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
-        """State of ``len(births)`` keys that have seen nothing yet."""
+        """Return the initial state of ``len(births)`` keys."""
         keys, k = births.shape
-        m, n_shares = experts.EXPERTS, len(experts.SHARES)
+        m, n_shares = experts.EXPERTS, len(experts.SWITCHING_RATES)
         weights = np.zeros((keys, n_shares, m))
         weights[:, :, : experts.MEMORIES] = 0.5 / experts.MEMORIES
         weights[:, :, experts.KNOWN] = 0.5
@@ -320,19 +353,19 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         )
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
-        """Predictions of some keys, one row each."""
+        """Return the predictions of some keys, one row each."""
         return soft_counts.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
-        """Take in one batch, or one sighting, for each of some keys, in place; no key twice."""
+        """Update each of some keys with one batch or one estimate, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            soft_counts.take_in_frequencies(*state, rows, self._slack, frequencies)
+            soft_counts.update_with_frequencies(*state, rows, self._slack, frequencies)
             return
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
-        soft_counts.take_in(
-            *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NOT_ASKED
+        soft_counts.update(
+            *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NO_PREDICTIONS
         )
 
     def _check(self, evidence: Evidence) -> tuple[FloatArray, FloatArray, IntArray | None]:

@@ -1,4 +1,4 @@
-"""How far a tracker strays on a sequence that stands still: what a test for change must allow for."""
+"""Simulated distances of a tracker from a constant truth, which a test for change must allow for."""
 
 import copy
 import functools
@@ -15,16 +15,16 @@ from baserate.trackers.flhftl import FLHFTL
 
 
 class Straying(NamedTuple):
-    """Mean and standard deviation of ``sum_j (prev - estimate_j)^2 / sigma^2`` for one coordinate that stands still.
+    """Mean and standard deviation of ``sum_j (prev - estimate_j)^2 / sigma^2`` for one constant coordinate.
 
-    Entry i: at the end of phase i, after 2^(i+1) sightings, `prev` being the mean of the first 2^i.
+    Entry i is for the end of phase i, after 2^(i+1) sightings, where `prev` is the mean of the first 2^i.
     """
 
     mean: FloatArray
     sd: FloatArray
 
 
-# What `simulate` gives for the trackers that LPA is meant for (10 classes, 60 or 100 runs, 13 or 14 phases: minutes).
+# Results of `simulate` for the trackers that LPA is meant for (10 classes, 60 or 100 runs, 13 or 14 phases: minutes).
 _TABLE = {
     "FLHFTL, start": Straying(
         np.array([0, 0.780, 1.842, 3.164, 4.451, 5.678, 7.007, 8.406, 9.863, 11.225, 12.573, 13.988, 15.333]),
@@ -39,13 +39,13 @@ _TABLE = {
         np.array([0, 1.417, 4.193, 7.827, 13.61, 20.38, 31.62, 48.59, 74.40, 113.2, 167.2, 237.1, 306.3, 358.6]),
     ),
 }
-_NOISE = 0.05  # of the sightings behind the table
-_SLOW = 0.2  # up to this rate times variance, the weights of FLHFTL move so slowly that the size of noise is no matter
+_NOISE = 0.05  # standard deviation of the sightings behind the table
+_SLOW = 0.2  # up to this rate times variance, the weights of FLHFTL move so slowly that the noise level does not matter
 _PHASES, _SAMPLES = 8, 400
 
 
 def simulate(tracker: Tracker, n_phases: int, n_runs: int, *, noise: float = _NOISE, seed: int = 0) -> Straying:
-    """Measure how far a tracker strays, on Gaussian noise around a vector that stands still."""
+    """Measure how far a tracker strays, on Gaussian noise around a constant vector."""
     rng = np.random.default_rng(seed)
     k = len(tracker.predict())
     sums = np.zeros((n_runs, n_phases, k))
@@ -61,17 +61,17 @@ def simulate(tracker: Tracker, n_phases: int, n_runs: int, *, noise: float = _NO
 
 
 def _estimates(tracker: Tracker, z: FloatArray) -> FloatArray:
-    """What a tracker born at the first sighting predicts for each round."""
+    """Return the prediction for each round of a tracker that starts from the first sighting."""
     begin(tracker, z[0])
-    played = np.empty_like(z)
+    predictions = np.empty_like(z)
     for t, sighting in enumerate(z):
-        played[t] = tracker.predict()
+        predictions[t] = tracker.predict()
         tracker.update(sighting)
-    return played
+    return predictions
 
 
 def begin(tracker: Tracker, birth: FloatArray) -> None:
-    """Let a tracker start anew, from `birth` if it can."""
+    """Restart a tracker, from `birth` if it can."""
     if isinstance(tracker, RestartableTracker):
         tracker.restart(birth)
     else:
@@ -79,16 +79,16 @@ def begin(tracker: Tracker, birth: FloatArray) -> None:
 
 
 def straying(tracker: Tracker, half_octave: int) -> Straying:
-    """How far a tracker strays in noise of a standard deviation of ``2 ** (half_octave / 2)``.
+    """Return how far a tracker strays in noise of a standard deviation of ``2 ** (half_octave / 2)``.
 
-    It is looked up, or else simulated over 256 rounds: once for each choice of parameters and each size of noise.
+    It is looked up, or else simulated over 256 rounds: once per choice of parameters and noise level.
     """
     noise = 2.0 ** (half_octave / 2)
     if type(tracker) is FLHFTL and tracker.rate_ * noise**2 <= _SLOW:
         return _TABLE[f"FLHFTL, {tracker.experts}"]
     if type(tracker) is Aligator:
         return _TABLE["Aligator"]
-    fresh = copy.deepcopy(tracker)  # not a clone: an adapter may have told it something
+    fresh = copy.deepcopy(tracker)  # not a clone, which would lose what an adapter has bound
     fresh.reset()
     return _simulated(dumps(fresh), noise) if isinstance(fresh, Component) else _simulate(fresh, noise)
 
@@ -99,13 +99,13 @@ def _simulated(tracker: bytes, noise: float) -> Straying:
 
 
 def _simulate(tracker: Tracker, noise: float) -> Straying:
-    # Each class is a sample, so that many classes need few runs.
+    # Each class is one sample, so with many classes a few runs are enough.
     n_runs = min(max(math.ceil(_SAMPLES / len(tracker.predict())), 4), 100)
     return simulate(tracker, _PHASES, n_runs, noise=noise)
 
 
 def extended(values: FloatArray, i: int) -> float:
-    """Entry `i` of a sequence; beyond its end it goes on growing as it last did, from log-like to linear."""
+    """Return entry `i` of a sequence, extrapolated beyond its end by its last growth, from log-like to linear."""
     if i < len(values):
         return float(values[i])
     step, step_before = max(values[-1] - values[-2], 0.0), values[-2] - values[-3]
@@ -125,12 +125,12 @@ def quantile(
     noise_freedom: float,
     excess: float,
 ) -> float:
-    """What the statistic, over the estimated noise, stays below in a phase with probability `level`.
+    """Return the quantile at `level` of the statistic in a phase, divided by the estimated noise variance.
 
     The statistic adds up coordinates: with `freedom` independent ones of equal Gaussian noise it is close to a gamma
     variable of the simulated mean and standard deviation; over a variance estimated with `noise_freedom` degrees of
     freedom, to an F variable. Noise whose squares vary by `excess` more than Gaussian ones (squared coefficient of
-    variation) makes it vary more: sighting t weighs about 1/t in it, so by the share sum(1/t^2) / sum(1/t)^2 of that.
+    variation) makes it vary more: sighting t has a weight of about 1/t, so by the share sum(1/t^2) / sum(1/t)^2.
     """
     mean, sd = (extended(values, phase) for values in known)
     share = (np.pi**2 / 6) / (np.log(2.0) * (phase + 1)) ** 2

@@ -1,4 +1,4 @@
-"""LPA: a tracker that seldom changes its mind (Algorithm "LPA" of the paper)."""
+"""LowSwitching: a tracker whose prediction seldom changes (Algorithm "LPA" of the paper)."""
 
 import copy
 import math
@@ -9,49 +9,65 @@ from numpy.typing import ArrayLike
 
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, Tracker
-from baserate.state import Beginning, check_array
+from baserate.state import Beginning
+from baserate.state.declarations import (
+    Each,
+    Either,
+    Flag,
+    Maybe,
+    Number,
+    Part,
+    Saves,
+    Text,
+    Together,
+    Whole,
+    floats,
+    vectors,
+)
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.trackers.low_switching.stationary import begin, quantile, straying
 from baserate.validation import check_has_methods, check_integer, check_option_or_real, check_real, check_vector
 
-_FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: before, the noise is not known well enough
+_FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: the noise estimate is too uncertain
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
 
 
 class LowSwitching(Beginning, saved_as="low_switching"):
-    """Plays the mean of a stretch, renewed when the stretch doubles, until another tracker says that things changed.
+    """Mean of the sightings since the last change, renewed only when their number doubles; wraps any tracker.
 
-    Around any tracker: within a stretch that stands still, the prediction changes only after 1, 2, 4, 8, ... sightings.
-    The wrapped tracker, which is free to move every round, is the alarm: when its estimates have strayed too far from
-    what is played (in summed squared distance), a new stretch begins. So expensive work that follows the prediction
-    (a retraining) is due only O(log T) times while nothing changes, and about T^(1/3) V^(2/3) times in all.
+    A *stretch* is the rounds since the last detected change. Within a stretch the prediction changes only after 1, 2,
+    4, 8, ... sightings. The wrapped tracker, which may move every round, detects changes: when its estimates have
+    strayed too far from the prediction (in summed squared distance), a new stretch begins. So expensive work that
+    follows the prediction, such as retraining, is due only O(log T) times while nothing changes, and about
+    T^(1/3) V^(2/3) times in all.
 
     Parameters
     ----------
     tracker : Tracker
-        The wrapped tracker, such as `FLHFTL`. It is cloned, never moved itself; it is restarted at each change.
+        The wrapped tracker, such as `FLHFTL`. It is cloned and never changed itself; the clone restarts at each change.
     sigma2 : float, optional
-        Variance of the noisiest coordinate of a sighting: 1/N for the label frequencies of N samples is always enough.
+        Variance of the noisiest coordinate of a sighting; for label frequencies of N samples, 1/N is always enough.
         Default: estimated in each stretch from the differences of successive sightings.
     delta : float
-        Probability of a false alarm in a stretch that stands still (for ``"theory"``: in all of `horizon`).
+        Probability of a false alarm while nothing changes, per stretch (for ``"theory"``: over the whole `horizon`).
     horizon : int, optional
-        Number of rounds T. Default: for ``"theory"``, the power of two that the rounds so far fit in; for
-        ``"calibrated"``, `delta` is spread over all times to come.
+        Number of rounds T. Default: for ``"theory"``, the smallest power of two that the rounds so far fit in; for
+        ``"calibrated"``, `delta` is spread over an endless stretch.
     threshold : {"calibrated", "theory"} or float
-        How far the estimates may stray. ``"theory"`` is the paper's ``5 k sigma2 log(2 T / delta)``, to which its
-        theorem belongs: with probability 1 - delta, O(T^(1/3) V^(2/3)) switches and a total squared error of that
-        order. At practical lengths it fires late or never. ``"calibrated"`` (default) is how far the wrapped tracker
-        strays while nothing changes, found by simulation: a stretch that stands still ends in a false alarm with
-        probability about `delta`, and real changes are seen early. No theorem is known for it. It is tight for trackers
-        that settle, `FLHFTL` above all, whose figures are kept; others are simulated over 256 rounds when the first
-        test is due, without evidence (one that needs it wants another threshold). A number is a threshold as it is.
+        Limit on how far the estimates may stray. ``"theory"`` is the paper's ``5 k sigma2 log(2 T / delta)``, for which
+        its theorem holds: with probability 1 - delta, O(T^(1/3) V^(2/3)) switches and a total squared error of that
+        order. At practical lengths it fires late or never. ``"calibrated"`` (default) is a quantile of how far the
+        wrapped tracker strays while nothing changes, found by simulation: the probability of a false alarm in a stretch
+        is about `delta`, and real changes are detected early. No theorem is known for it. It is tight for trackers that
+        settle, above all `FLHFTL`. For `FLHFTL` and `Aligator` the simulated values are built in; other trackers are
+        simulated over 256 rounds, without evidence, when the first test is due. For a tracker that needs evidence,
+        choose another threshold. A number is used as the threshold.
 
     Attributes
     ----------
     switched_ : bool
-        Whether the last sighting changed the prediction.
+        True if the last sighting changed the prediction.
     change_points_ : list of int
         The rounds (from 1) in which a change was detected.
     rounds_ : int
@@ -61,17 +77,17 @@ class LowSwitching(Beginning, saved_as="low_switching"):
 
     Notes
     -----
-    The algorithm, by its lines: (1) prev = 0, b = 1; in round t, (2) the wrapped tracker estimates, (3) prev is played,
-    (4) z_t is seen; (5) if the squared distances of prev to the estimates of rounds b+1..t sum to more than the
-    threshold, (6) b = t + 1, prev = z_t, (7) the tracker is restarted; (8) else, if t - b + 1 is a power of two, (9)
-    prev = the mean of z_b..z_t; (11) the tracker is updated with z_t.
+    The algorithm, by its lines: (1) prev = 0, b = 1; in round t, (2) the wrapped tracker estimates, (3) prev is the
+    prediction, (4) z_t is seen; (5) if the squared distances of prev to the estimates of rounds b+1..t sum to more than
+    the threshold, (6) b = t + 1, prev = z_t, (7) the tracker is restarted; (8) else, if t - b + 1 is a power of two,
+    (9) prev = the mean of z_b..z_t; (11) the tracker is updated with z_t.
 
-    Two things the paper leaves open. Before the first sighting, the prediction is the wrapped tracker's (the paper's
-    prev = 0 is not a class mix). And the wrapped tracker, if it has a method `restart`, is born at the first sighting,
-    and after a change at the sighting that showed it: with a birth value that is wrong by more than the noise, such as
-    a wrong prior, the test would take the tracker's way from there for a change, again and again.
+    The paper leaves two things open. Before the first sighting, the prediction is the wrapped tracker's (the paper's
+    prev = 0 is not a class mix). And the wrapped tracker, if it has a method `restart`, is restarted from the first
+    sighting, and after a change from the sighting that showed it: if it started further from the truth than the noise,
+    for example at a wrong prior, the test would take its way from there for a change, again and again.
 
-    O(k) time and memory beside the wrapped tracker's.
+    O(k) time and memory on top of the wrapped tracker's.
 
     Examples
     --------
@@ -88,6 +104,32 @@ class LowSwitching(Beginning, saved_as="low_switching"):
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm "LPA"
     of the appendix.
     """
+
+    saves = Saves(
+        params={
+            "tracker": Part(Tracker, {"k": "k"}),
+            "sigma2": Maybe(Number(0.0, 1e18)),
+            "delta": Number(0.0, 1.0),
+            "horizon": Maybe(Whole(1)),
+            "threshold": Either((Number(0.0, 1e18), Text(("calibrated", "theory")))),
+        },
+        state={
+            "tracker_": Part(Tracker, {"k": "k"}),
+            "rounds_": Whole(),
+            "switched_": Flag(),
+            "change_points_": Each(Whole(1)),
+            "_prev": vectors("k"),
+            "_last": vectors("k"),
+            "_in_stretch": Whole(),
+            "_sum": vectors("k", updates=2.0**53),
+            "_squares": floats("k", low=0.0, high=1e36),
+            "_fourth_powers": Number(0.0, 1e72),
+            "_estimates_mean": vectors("k"),
+            "_estimates_spread": Number(-1e36, 1e36),
+            "_straying": Together((floats("phases"), floats("phases"))),
+            "_straying_at": Maybe(Whole(-2000, 2000)),
+        },
+    )
 
     def __init__(
         self,
@@ -119,18 +161,18 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self.reset()
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None:
-        """Learn what the adapter around it knows, and tell the wrapped tracker; takes effect with the next `reset`."""
+        """Pass on to the wrapped tracker what the adapter knows; takes effect with the next `reset`."""
         if isinstance(self.tracker_, BindableTracker):
             self.tracker_.bind(prior=prior, sigma_min=sigma_min)
-            self._straying_at = None  # its rate may have changed, and with it how far it strays
+            self._straying_at = None  # its learning rate may have changed, and so how far it strays
 
     def reset(self) -> None:
-        """Forget every sighting."""
+        """Forget everything, and predict what the wrapped tracker does until the next update."""
         self.tracker_.reset()
         self._start(self.tracker_.predict())
 
     def restart(self, birth: ArrayLike) -> None:
-        """Forget every sighting, and predict `birth` until the next one."""
+        """Forget everything, and predict `birth` until the next update."""
         vector = check_vector(birth, len(self._prev), "birth").copy()
         begin(self.tracker_, vector)
         self._start(vector)
@@ -142,7 +184,7 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self._new_stretch(prev)  # Line 1
 
     def _new_stretch(self, prev: FloatArray) -> None:
-        """Begin with the next sighting."""
+        """Begin a stretch with the next sighting."""
         k = len(prev)
         self._prev = np.array(prev)
         self._last = np.zeros(k)
@@ -150,23 +192,23 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self._sum = np.zeros(k)
         self._squares = np.zeros(k)  # of differences of successive sightings
         self._fourth_powers = 0.0  # of their lengths
-        # Mean of the estimates of rounds b+1..t, and their summed squared distance to it: enough to know that to prev.
+        # Mean of the estimates of rounds b+1..t, and their summed squared distance to it: these give that to prev.
         self._estimates_mean = np.zeros(k)
         self._estimates_spread = 0.0
 
     def predict(self) -> FloatArray:
-        """The mean of the stretch, as it was when its length last was a power of two."""
+        """Return the mean of the stretch, as it was when its length last was a power of two."""
         return self._prev.copy()  # Line 3
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
-        """Take in one sighting.
+        """Update the prediction with one sighting, if a change or a doubled stretch asks for it.
 
         Parameters
         ----------
         z : (k,) array
-            Any finite vector; it may leave the simplex.
+            A noisy estimate of the tracked vector; any finite numbers, on the simplex or not.
         evidence : Evidence, optional
-            The batch behind the sighting, for a wrapped tracker that weighs likelihoods.
+            The batch that the estimate was made from, for a wrapped tracker that uses likelihoods.
         """
         moved = copy.copy(self)  # so that an error of the wrapped tracker changes nothing
         moved._observe(check_vector(z, len(self._prev)).copy(), evidence)
@@ -197,7 +239,7 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self.switched_ = not np.array_equal(self._prev, before)
 
     def _begin_tracker(self, birth: FloatArray) -> None:
-        """Restart a copy of the wrapped tracker: the one before stays as it was until the round has gone well."""
+        """Restart a copy of the wrapped tracker, so that an error later in the round leaves it unchanged."""
         self.tracker_ = copy.deepcopy(self.tracker_)
         begin(self.tracker_, birth)
 
@@ -207,12 +249,12 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self._estimates_spread += float(off @ (estimate - self._estimates_mean))
 
     def _strayed(self) -> float:
-        """The statistic of line 5."""
+        """Return the statistic of line 5."""
         off = self._prev - self._estimates_mean
         return self._estimates_spread + (self._in_stretch - 1) * float(off @ off)
 
     def _limit(self) -> float:
-        """The threshold of line 5, now."""
+        """Return the threshold of line 5 for this round."""
         n = self._in_stretch
         if not isinstance(self.threshold, str):
             return float(self.threshold)
@@ -226,9 +268,9 @@ class LowSwitching(Beginning, saved_as="low_switching"):
             return 5 * k * float(noise.max()) * math.log(2 * horizon / self.delta) + rounding
         phase = (n - 1).bit_length() - 1  # n is in 2^phase + 1 .. 2^(phase + 1)
         total = float(noise.sum())
-        if phase < _FIRST_PHASE or total < 1e-100:  # without any noise so far, nothing tells what is too far
+        if phase < _FIRST_PHASE or total < 1e-100:  # without any noise so far, no limit can be derived
             return np.inf
-        # As many independent coordinates of equal noise would have the same spread; one is lost to the sum of one.
+        # Number of independent coordinates of equal noise with the same spread, less one because shares sum to one.
         freedom = max(1.0 / float((noise / total) @ (noise / total)) - 1.0, 1.0)
         noise_freedom, excess = _KNOWN, 0.0
         if self.sigma2 is None:
@@ -238,34 +280,28 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         return total * quantile(self._straying, phase, level, freedom, noise_freedom, excess) + rounding
 
     def _tails(self, freedom: float) -> tuple[float, float, float]:
-        """Degrees of freedom of the noise and of its estimate, and what makes its squares vary more than Gaussian ones.
+        """Return the degrees of freedom of the noise and of its variance estimate, and the excess variability.
 
-        The more directions Gaussian noise has, the less its squared length varies: by 2 over their number (squared
-        coefficient of variation). What varies more than `freedom` directions would has fewer of them, because classes
-        move together; what varies more than a single one comes from rare sightings. Those count in the estimate, not
-        those between them; and a third is lost, because successive differences share sightings.
+        The squared coefficient of variation of the squared length of Gaussian noise is 2 over its number of directions.
+        If the observed one is larger than `freedom` directions would give, there are fewer of them, because classes
+        move together; what exceeds that of a single direction is due to rare, large sightings (`excess`). Only those
+        inform the variance estimate, which also loses a third because successive differences share sightings.
         """
         n = self._in_stretch - 1
         variability = max(n * self._fourth_powers / float(self._squares.sum()) ** 2 - 1.0, 2.0 / freedom)
         return max(2.0 / variability, 1.0), n / 1.5 * 2.0 / variability, max(variability - 2.0, 0.0)
 
     def _simulate(self, half_octave: int) -> None:
-        """Know how far the wrapped tracker strays in noise of this size."""
+        """Set how far the wrapped tracker strays in noise of this size."""
         if self._straying_at != half_octave:
             mean, sd = straying(self.tracker_, half_octave)
             self._straying, self._straying_at = (mean, sd), half_octave
 
     def _share(self, phase: int) -> float:
-        """How much of `delta` is spent in a phase of a stretch."""
+        """Return the part of `delta` that is spent in a phase of a stretch."""
         if self.horizon is None:
             return self.delta * _FIRST_PHASE / (phase * (phase + 1))
         return self.delta / max((self.horizon - 1).bit_length() - _FIRST_PHASE, 1)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        for name in ("_prev", "_last", "_sum", "_squares", "_estimates_mean"):
-            check_array(state[name], name, self._prev)
-        check_array(state["tracker_"].predict(), "tracker_", self._prev)
-        return super().set_state(state)
 
     @classmethod
     def examples(cls) -> list[Self]:

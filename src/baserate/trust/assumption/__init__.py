@@ -1,4 +1,4 @@
-"""AssumptionCheck, the test of label shift, with its parts: what is tested, when, and how findings are worded."""
+"""AssumptionCheck, the test of label shift, with its parts: test functions, schedule, evidence and findings."""
 
 from baserate.trust.assumption.check import FEWEST, MOST_CLASSES, AssumptionCheck
 from baserate.trust.assumption.findings import Finding

@@ -1,4 +1,4 @@
-"""AssumptionCheck: whether a stream is still label shift, or something else has changed."""
+"""AssumptionCheck: tests whether a stream is still label shift, or something other than the class mix has changed."""
 
 from typing import Any, Self
 
@@ -8,18 +8,26 @@ from numpy.typing import ArrayLike
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, check_array
 from baserate.trust.assumption.directions import Directions
-from baserate.trust.assumption.findings import NUMBERS, SCORES, Finding, ScoreTest, along, in_words, strongest
+from baserate.trust.assumption.findings import (
+    NUMBERS,
+    SCORES,
+    Finding,
+    ScoreTest,
+    direction_finding,
+    strongest_regions,
+    to_findings,
+)
 from baserate.trust.assumption.regions import (
     DOUBT_EDGES,
     DOUBT_GRADES,
     EVEN_GRADES,
     RANGES,
     References,
+    add_rows,
     count_cells,
     references,
     regions,
     strangeness_edges,
-    take_rows,
 )
 from baserate.trust.assumption.schedule import WINDOWS, due, spent
 from baserate.trust.assumption.two_samples import log_evidence, residuals
@@ -28,54 +36,53 @@ from baserate.validation import check_fitted, check_holdout, check_proba, check_
 __all__ = ["FEWEST", "AssumptionCheck", "Finding"]
 
 FEWEST = 20
-"""Samples of a class in the holdout below which nothing is tested."""
-_LEAST_SINGULAR = 0.1  # of the confusion matrix: below, classes are too much alike to say what label shift can explain
+"""Number of samples of every class that the holdout must have."""
+_LEAST_SINGULAR = 0.1  # of the confusion matrix: below it, classes are too similar to tell what label shift can explain
 MOST_CLASSES = 300
-"""Beyond these nothing is tested: what there is to compare grows with their square."""
-_ASIDE = 4  # one in so many samples of the holdout is laid aside, to tell what is strange
-_MOST_ASIDE = 500  # each row of the stream is compared with all of them
+"""Largest number of classes that is tested; the number of comparisons grows with its square."""
+_REFERENCE_STEP = 4  # one in so many samples of the holdout is a reference row, for measuring strangeness
+_MOST_REFERENCES = 500  # each row of the stream is compared with all of them
 
 
 class AssumptionCheck(Component, saved_as="assumption_check"):
-    """Watches a model's outputs for changes that no class mix explains: new classes, noise, drifting classes.
+    """Tests a model's outputs for changes that no class mix explains: new classes, noise, drifting classes.
 
-    Label shift moves the class mix and leaves each class as it is. It fixes the share of doubtful, or strange, rows
-    among the predictions of each class, wherever the mix goes: those shares are compared with the labelled holdout's,
-    at looks that get rarer as the stream grows. So are scores along directions that the past of the stream points to,
-    by samples that come later; they find classes that the model has never seen. A look's evidence is a product of bets
-    on the stream and on the holdout together, so that the holdout's own error counts, and a long stream does not find
-    it out.
+    Label shift changes the class mix and leaves each class as it is. So, given the predicted class, the shares of
+    unconfident and of unusual rows are fixed, whatever the mix. These shares are compared with the labelled holdout's,
+    in interim tests (*looks*) that become rarer as the stream grows. In addition, directions in which the past of the
+    stream differs from the holdout are tested on later samples; these find classes that the model has never seen. The
+    evidence of a look is a product of bets on the stream and on the holdout together, so that the holdout's sampling
+    error is allowed for, however long the stream.
 
     The probability of ever raising a false alarm, over an endless stream with any path of the class mix, is at most
-    `alpha`, but for two approximations: the correction for the predicted class is estimated from the holdout, and
-    errors of second order in it are left out; and the size of a bet follows the variance at the look. Samples must be
-    independent of one another, given the class mix; and the path of the class mix, and when rounds end, must not depend
-    on the model's outputs of the round.
+    `alpha`, apart from two approximations: the correction for the predicted class is estimated from the holdout, and
+    second-order errors of it are ignored; and the size of a bet depends on the variance at the look. Samples must be
+    independent of one another, given the class mix; and neither the class mix nor the end of a round may depend on the
+    model's outputs in the round.
 
-    Not every change can be seen. One that is also a change of the class mix, as far as the outputs can tell, is none to
-    this check: it stays silent if the new outputs look like a mixture of the classes' old ones, whatever has happened
-    to the accuracy. Silence is no proof of label shift.
+    Not every change can be detected. The check stays silent if the new outputs look like a mixture of the classes' old
+    ones, whatever has happened to the accuracy. Silence does not prove label shift.
 
     Parameters
     ----------
     alpha : float
-        The probability of a false alarm that is acceptable over the whole life of the check.
+        The acceptable probability of a false alarm, over the whole life of the check.
 
     Attributes
     ----------
     evidence_ : float
-        The strongest evidence of all looks so far: 1 for none, `alarm_` from 1 / alpha on. Its inverse is a p-value,
-        valid at any time.
+        The strongest evidence of all looks so far: 1 for none, an alarm from 1 / alpha on. Its inverse is a p-value
+        that is valid at any time.
     alarm_ : bool
-        Whether there has been an alarm; it stays.
+        True once there has been an alarm, until `reset`.
     since_ : int or None
-        The number of rounds seen at the alarm.
+        The number of rounds at the alarm.
     rounds_ : int
-        Rounds seen so far.
+        The number of rounds so far.
     testable_ : bool
-        Whether the holdout is large enough to test with. If not, the evidence stays at 1, and `reason_` says why.
+        True if the holdout is good enough to test with. If not, the evidence stays at 1; see `reason_`.
     reason_ : str
-        Why nothing is tested; empty if it is.
+        The reason why nothing is tested; empty if it is.
 
     Examples
     --------
@@ -105,10 +112,10 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         Parameters
         ----------
         proba : (n, k) array
-            The model's probabilities of the holdout: any, as long as the stream's are made in the same way. Where a
-            calibrator was fitted on this holdout, uncalibrated ones are the better choice.
+            The model's probabilities on the holdout, computed in the same way as those of the stream. If a calibrator
+            was fitted on this holdout, give uncalibrated ones.
         y : (n,) array of int
-            Labels. A holdout that is too small is not refused: see `testable_`.
+            Labels. A holdout that is too small is accepted, but nothing is tested: see `testable_`.
         """
         check_real(self.alpha, "alpha", 0.0, 1.0, closed=False)
         rows, labels = check_holdout(proba, y, every_class=False)
@@ -123,19 +130,22 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         return self
 
     def _learn(self, rows: FloatArray, labels: IntArray) -> str:
-        """Learn from a holdout that is large enough; why it cannot be tested with all the same, if so."""
+        """Learn from a holdout that is large enough; return why it cannot be used all the same, or ``""``."""
         k = rows.shape[1]
-        aside = _laid_aside(labels, k)
-        laid_aside = references(rows[aside])
-        edges, holdouts = np.array([DOUBT_EDGES, strangeness_edges(laid_aside)]), np.zeros((len(SCORES), k, k * RANGES))
+        chosen = _reference_rows(labels, k)
+        compared_with = references(rows[chosen])
+        edges, holdouts = (
+            np.array([DOUBT_EDGES, strangeness_edges(compared_with)]),
+            np.zeros((len(SCORES), k, k * RANGES)),
+        )
         for c in range(k):
             of_class = labels == c
-            count_cells(rows[of_class], *laid_aside, edges, holdouts[:, c : c + 1])
-            # What was laid aside is near to itself, and tells nothing of strangeness.
+            count_cells(rows[of_class], *compared_with, edges, holdouts[:, c : c + 1])
+            # A reference row has no distance from itself, so references do not count for strangeness.
             doubled = np.zeros((len(SCORES), 1, k * RANGES))
-            count_cells(rows[of_class & aside], *laid_aside, edges, doubled)
+            count_cells(rows[of_class & chosen], *compared_with, edges, doubled)
             holdouts[1, c] -= doubled[1, 0]
-        self._references, self._edges, self._holdouts = laid_aside, edges, holdouts
+        self._references, self._edges, self._holdouts = compared_with, edges, holdouts
         self._directions = Directions().fit(rows, labels)
         return _too_alike(holdouts[1])
 
@@ -151,7 +161,7 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
             self._prepare()
 
     def _prepare(self) -> None:
-        """What follows from the holdout, and is worked out anew rather than saved."""
+        """Compute what follows from the holdout and is not saved."""
         self._due = [due(window, int(look)) for window, look in enumerate(self._looks)]
         self._room = self._until_next()
         self._tests: list[ScoreTest] = []
@@ -170,33 +180,33 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
     def reset(self) -> None:
         """Forget the stream, and the alarm; keep the holdout.
 
-        The promise about false alarms is one for each start.
+        The bound on false alarms holds anew from each reset on.
         """
         check_fitted(self, "testable_")
         self._start()
 
     def update(self, proba: ArrayLike) -> None:
-        """Take in one round; it may be empty.
+        """Update with one round, which may be empty.
 
         Parameters
         ----------
         proba : (n, k) array
-            The model's probabilities, made as those of the holdout.
+            The model's probabilities, computed in the same way as those of the holdout.
         """
         check_fitted(self, "testable_")
         self.take_in(check_proba(proba, self.n_classes_))
 
     def take_in(self, rows: FloatArray, rounds: int = 1) -> None:
-        """`update` without its checks, for callers that have made them: float64, each row's numbers side by side.
+        """Do what `update` does, without checks, for callers that have made them: float64, C-contiguous rows.
 
-        Several rounds may be taken in at once; looks then come after the last of them.
+        Several rounds may be given at once; looks then come after the last of them.
         """
         self.rounds_ += rounds
         n = len(rows)
         if not self.testable_ or n == 0:
             return
         learned = self._directions
-        take_rows(
+        add_rows(
             rows,
             *self._references,
             self._edges,
@@ -209,21 +219,23 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
             learned.counts,
             learned.moments,
         )
-        if learned.grow(n):
-            self._weigh_direction()
+        if learned.add_samples(n):
+            self._test_direction()
         self._pending += n
         if self._pending >= self._room:
-            self._look_at_windows()
+            self._test_windows()
 
-    def _look_at_windows(self) -> None:
+    def _test_windows(self) -> None:
         self._sizes += self._pending
         self._pending = 0
         for window, length in enumerate(WINDOWS):
             if self._sizes[window] >= self._due[window]:
                 look = int(self._looks[window])
-                while due(window, look + 1) <= self._sizes[window]:  # a large batch is one look, the last that is due
+                while (
+                    due(window, look + 1) <= self._sizes[window]
+                ):  # after a large batch only the last look that is due is made
                     look += 1
-                self._look(window, look)
+                self._test_window(window, look)
                 self._looks[window] = look + 1
                 self._due[window] = due(window, look + 1)
             if 0 < length <= self._sizes[window]:
@@ -234,11 +246,11 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         self._room = self._until_next()
 
     def _until_next(self) -> float:
-        """Samples until a look is due, or a window starts anew."""
+        """Return the number of samples until a look is due or a window starts anew."""
         ends = [min(at, length or at) for at, length in zip(self._due, WINDOWS, strict=True)]
         return float(min(end - size for end, size in zip(ends, self._sizes, strict=True)))
 
-    def _look(self, window: int, look: int) -> None:
+    def _test_window(self, window: int, look: int) -> None:
         share = spent(window, int(self._turns[window]), look) / (2 * len(SCORES))
         if share == 0.0:
             return
@@ -253,24 +265,24 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         together = float(np.logaddexp.reduce(np.concatenate(leaning)))
         if together > self._log_evidence:
             self._log_evidence = together
-            self._findings = strongest(self._counts[:, window], self._tests, logs)
-        self._raise(together)
+            self._findings = strongest_regions(self._counts[:, window], self._tests, logs)
+        self._alarm_if(together)
 
-    def _weigh_direction(self) -> None:
+    def _test_direction(self) -> None:
         found = self._directions.look(self.alpha)
         if found > self._log_evidence:
             self._log_evidence = found
-            self._findings = along(self._directions, found)
-        self._raise(found)
+            self._findings = direction_finding(self._directions, found)
+        self._alarm_if(found)
 
-    def _raise(self, log_evidence: float) -> None:
+    def _alarm_if(self, log_evidence: float) -> None:
         if not self.alarm_ and log_evidence >= -np.log(self.alpha):
             self.alarm_, self.since_ = True, self.rounds_
 
     def explain(self) -> list[Finding]:
-        """What looked most wrong at the look that gave `evidence_`, strongest first; empty without evidence."""
+        """Return the largest deviations at the look that gave `evidence_`, strongest first; empty without evidence."""
         check_fitted(self, "testable_")
-        return in_words(self._findings, self._edges) if self.testable_ else []
+        return to_findings(self._findings, self._edges) if self.testable_ else []
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
@@ -293,13 +305,13 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         return self
 
 
-def _laid_aside(labels: np.ndarray[Any, Any], n_classes: int) -> np.ndarray[Any, Any]:
-    """Which samples of the holdout are laid aside: the same share of each class."""
-    aside = np.zeros(len(labels), dtype=bool)
-    step = max(_ASIDE, -(-len(labels) // _MOST_ASIDE))
+def _reference_rows(labels: np.ndarray[Any, Any], n_classes: int) -> np.ndarray[Any, Any]:
+    """Return which samples of the holdout become references: the same share of each class."""
+    chosen = np.zeros(len(labels), dtype=bool)
+    step = max(_REFERENCE_STEP, -(-len(labels) // _MOST_REFERENCES))
     for c in range(n_classes):
-        aside[np.flatnonzero(labels == c)[::step]] = True
-    return aside
+        chosen[np.flatnonzero(labels == c)[::step]] = True
+    return chosen
 
 
 def _too_few(sizes: np.ndarray[Any, Any]) -> str:

@@ -1,14 +1,14 @@
-"""Bets on directions that the stream's past points to: where, among the predictions of a class, outputs have moved.
+"""Bets on directions, learned from the stream's past, in which the outputs of a predicted class have moved.
 
 Regions that are fixed in advance miss a class that was never seen: its outputs lie between those of others, in a place
-that nobody knows before. The past of the stream tells: for each predicted class, how far the mean of the
-log-probabilities is from what any class mix makes it. That direction is tested on the samples that come next, which
-have had no part in it, and is learned anew as the past grows.
+that is not known beforehand. The past of the stream shows it: for each predicted class, the difference of the mean
+log-probabilities from what any class mix explains. This direction is tested on the samples that come next, which did
+not contribute to it, and is learned anew as the past grows.
 
-The holdout is split. One half says, with the past, what to test; the other is tested together with the stream, as
-`two_samples` tells. The residuals of one direction after the other are added up. On the stream that is
-a sum in which each term has mean zero given the past. On the holdout a sample's factor holds the sum over all
-directions, which the stream and the first half alone have chosen.
+The holdout is split into halves. One half, with the past, determines the direction; the other is tested together with
+the stream, as in `two_samples`. The residuals of one direction after the other are added up. On the stream that is a
+sum in which each term has mean zero given the past. On the holdout a sample's factor contains the sum over all
+directions, which only the stream and the first half have determined.
 """
 
 from typing import Any, NamedTuple, Self
@@ -22,21 +22,21 @@ from baserate.state import Component, check_array
 from baserate.trust.assumption.regions import FLOOR, LIMIT
 from baserate.trust.assumption.schedule import BLOCK, renewal_due, spent_on_direction
 
-_MOST = 2000  # rows kept of each half
-_RIDGE = 0.1  # of the mean variance
-_BORROWED = 20.0  # rows' worth of the common variance, in that of a predicted class
-_MOST_OWN = 64  # classes; with more, the common variance has to do
-_FEWEST = 5  # rows of a predicted class, in the past and in the holdout, to learn its direction from
+_MOST = 2000  # rows that are kept of each half
+_RIDGE = 0.1  # regularisation of covariances, as a part of the mean variance
+_BORROWED = 20.0  # pseudo-rows with the common covariance in that of a predicted class
+_MOST_OWN = 64  # classes up to which each has a covariance of its own
+_FEWEST = 5  # rows of a predicted class, in the past and in the holdout, that its direction is learned from
 _LEAST_SINGULAR = 0.05  # of the confusion matrix of either half
-_REMEMBERED = 512.0  # samples' worth of an earlier block
-_LEAST_Z = 2.5  # standard errors below which a bet is not worth working out: it cannot win what its look costs
-_LARGEST_MOVE = 0.5  # of a factor of the stream
-_LARGEST_LOSS = 0.9  # of a factor of the holdout: no possible sample may cost more
+_REMEMBERED = 512.0  # weight of earlier blocks, in samples
+_LEAST_Z = 2.5  # standard errors below which a bet is not computed, because it cannot win what its look costs
+_LARGEST_MOVE = 0.5  # largest change of a factor of the stream
+_LARGEST_LOSS = 0.9  # largest loss of a factor of the holdout, for any possible sample
 _FOURTH = 0.4237  # log(1 + x) >= x - x^2 / 2 + x^3 / 3 - _FOURTH x^4 from x = -_LARGEST_MOVE on
 
 
 class Half(NamedTuple):
-    """Rows of the holdout, as logarithms; how many there are of each class; the inverse of predictions by class."""
+    """Half of the holdout: log-probabilities, labels, predictions, class sizes, and the inverse confusion matrix."""
 
     logs: FloatArray
     y: IntArray
@@ -46,7 +46,7 @@ class Half(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """A mean of log-probabilities among the predictions of a class, and what label shift explains of it."""
+    """Mean of a log-probability among the predictions of a class, and its value under label shift."""
 
     predicted: int
     column: int
@@ -68,7 +68,7 @@ def _half(logs: FloatArray, y: IntArray) -> Half:
 
 
 def _precisions(guide: Half) -> FloatArray:
-    """Inverses of the variances of log-probabilities within each predicted class; or one for all, if they are many."""
+    """Return inverse covariances of log-probabilities by predicted class; a single one if there are many classes."""
     k = guide.logs.shape[1]
     spreads = [rows - rows.mean(axis=0) for c in range(k) if len(rows := guide.logs[guide.predicted == c])]
     common = sum(spread.T @ spread for spread in spreads) / len(guide.logs)
@@ -85,7 +85,7 @@ def _precisions(guide: Half) -> FloatArray:
 
 @compiled
 def _weighted_sums(logs: FloatArray, predicted: IntArray, weights: FloatArray, sums: FloatArray) -> None:
-    """Add weighted rows up by predicted class: (k, 2 + k) weights, their squares, and logarithms."""
+    """Add up weighted rows by predicted class: weights, their squares, and log-probabilities, (k, 2 + k)."""
     for i in range(len(logs)):
         c, weight = predicted[i], weights[i]
         sums[c, 0] += weight
@@ -107,24 +107,24 @@ def _scores(logs: FloatArray, predicted: IntArray, slopes: FloatArray, centres: 
 
 
 class Directions(Component, saved_as="assumption_directions"):
-    """Learns directions and keeps the account of what came of them.
+    """Learns directions, and accumulates the evidence from betting on them.
 
     Attributes
     ----------
     slopes : (k, k) array
-        The score of a row is ``slopes[c] . logs - centres[c]``, cut off at one, for its predicted class c.
+        The score of a row is ``slopes[c] . logs - centres[c]``, clipped to [-1, 1], for its predicted class c.
     centres, explained : (k,) arrays
-        Where scores are zero, and what the predicted class explains of them.
+        Offsets of the scores, and the part of them that the predicted class explains.
     sums, seen : (k, k) and (k,) arrays
-        The past by predicted class: sums of logarithms, and samples.
+        The past by predicted class: sums of log-probabilities, and number of samples.
     counts : (k,) array
-        Samples by predicted class since the bet was placed.
+        Number of samples by predicted class since the bet was placed.
     moments : (4,) array
-        Sums of the first powers of the residuals.
+        Sums of the first four powers of the residuals.
     """
 
     def fit(self, proba: FloatArray, y: IntArray) -> Self:
-        """Split a holdout in halves, each with the same share of each class."""
+        """Split a holdout into halves, each with the same share of each class."""
         step = 2 * max(1, -(-len(y) // (2 * _MOST)))
         part = np.full(len(y), -1)
         for c in range(proba.shape[1]):
@@ -137,7 +137,7 @@ class Directions(Component, saved_as="assumption_directions"):
         return self
 
     def _prepare(self) -> None:
-        """What follows from the holdout, and is worked out anew rather than saved."""
+        """Compute what follows from the holdout and is not saved."""
         guide = self._in_guide
         self._guide, self._tested = (
             _half(self._logs[guide], self._labels[guide]),
@@ -163,13 +163,13 @@ class Directions(Component, saved_as="assumption_directions"):
         derived = ("_guide", "_tested", "_precision", "usable")
         return {name: value for name, value in super().get_state().items() if name not in derived}
 
-    def grow(self, n: int) -> bool:
-        """Note that so many samples were taken in; whether it is time to `look`."""
+    def add_samples(self, n: int) -> bool:
+        """Count n samples that were added to the sums; return whether a `look` is due."""
         self._size += n
         return self.usable and self._size >= self.due
 
     def look(self, alpha: float) -> float:
-        """The logarithm of the evidence, with what was spent on the look taken off; then the next direction."""
+        """Return the logarithm of the evidence, less the cost of the look, and learn the next direction."""
         self._settle()
         share = spent_on_direction(self._block)
         found = self._log_evidence(-np.log(share * alpha)) + np.log(share)
@@ -186,7 +186,7 @@ class Directions(Component, saved_as="assumption_directions"):
         return float(found)
 
     def _settle(self) -> None:
-        """Put what the bet did on the samples of the stream against the holdout."""
+        """Charge the bet on the latest samples of the stream to the holdout."""
         tested = self._tested
         if self.slopes.any():
             ratio = (self.counts @ tested.inverse) / tested.sizes
@@ -208,7 +208,7 @@ class Directions(Component, saved_as="assumption_directions"):
         return float(of_stream + np.log1p(-bet * self._tilts).sum())
 
     def _gaps(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, FloatArray]:
-        """By predicted class: is there enough; the gap of the mean; its variance, in that of one sample; the sums."""
+        """Return by predicted class: enough data or not; difference of the mean; its relative variance; the sums."""
         guide, n = self._guide, self.seen.sum()
         weights = ((self.seen / n) @ guide.inverse / guide.sizes)[guide.y]
         sums = np.zeros((len(self.seen), 2 + len(self.seen)))
@@ -218,12 +218,12 @@ class Directions(Component, saved_as="assumption_directions"):
         return enough, self.sums / n - sums[:, 2:], self.seen / n**2 + sums[:, 1], sums
 
     def _learn(self) -> None:
-        """The most telling direction by what is known so far, as steep as its likelihood ratio seems to be."""
+        """Learn the most informative direction from the past, scaled like its estimated log-likelihood ratio."""
         k, n = len(self.seen), self.seen.sum()
         enough, gaps, units, sums = self._gaps()
         toward = np.squeeze(self._precision @ gaps[:, :, np.newaxis], axis=2)
         chance = k * units / np.maximum(np.einsum("ij,ij->i", toward, gaps), np.finfo(np.float64).tiny)
-        # Chance alone would find a direction as well: as much as it is expected to find is taken off.
+        # Noise alone gives a direction, too; its expected size is subtracted.
         steepness = np.where(enough, np.maximum(0.0, 1.0 - chance), 0.0) * n / np.maximum(self.seen, 1.0)
         self.slopes = np.ascontiguousarray(toward * steepness[:, np.newaxis])
         self.centres = np.einsum("ij,ij->i", self.slopes, sums[:, 2:]) / np.where(enough, sums[:, 0], 1.0)
@@ -232,15 +232,15 @@ class Directions(Component, saved_as="assumption_directions"):
         self.explained = inverse @ (np.bincount(y, scores, minlength=k) / sizes)
         self._residuals = scores - self.explained[predicted]
 
-    def furthest(self) -> Mean:
-        """The log-probability of the past that is furthest from what label shift explains, in standard errors."""
+    def furthest_mean(self) -> Mean:
+        """Return the mean log-probability of the past that differs most from label shift, in standard errors."""
         enough, gaps, units, _ = self._gaps()
         logs, predicted = self._guide.logs, self._guide.predicted
         spread = np.array(
             [logs[predicted == c].std(axis=0) if enough[c] else np.ones(len(gaps)) for c in range(len(gaps))]
         )
         errors = np.maximum(spread, 1e-3) * np.sqrt(units)[:, np.newaxis]
-        # Of a class that was neither predicted nor is in the holdout's half, there is not even an error.
+        # A class that is neither predicted nor in this half of the holdout has no standard error either.
         away = np.divide(np.abs(gaps), errors, out=np.zeros_like(gaps), where=enough[:, np.newaxis])
         c, column = np.unravel_index(int(away.argmax()), gaps.shape)
         share = self.seen[c] / self.seen.sum()

@@ -1,4 +1,4 @@
-"""What looks wrong with a stream, in words and numbers."""
+"""Findings: deviations of a stream from label shift, as numbers and in words."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from baserate.trust.assumption.two_samples import Residuals, class_ratios
 
 SCORES = ("doubt", "strangeness")
 NUMBERS = 8
-"""Of a finding, as it is kept."""
-_KEPT = 3  # findings
+"""Number of numbers that a finding is stored as."""
+_KEPT = 3  # findings that are kept
 _LARGEST_LOG = 700.0
 
 
@@ -25,18 +25,17 @@ class Finding(NamedTuple):
         The predicted class of the region; None for all.
     score : str
         ``"doubt"``, one minus the largest probability; ``"strangeness"``, the distance of the log-probabilities to the
-        nearest ones of those that were laid aside; or ``"log-probability of class j"``, what stands out most in the
-        past of the stream, where the evidence is that of a direction learned from it.
+        nearest reference row of the holdout; or ``"log-probability of class j"``, the one that deviates most in the
+        past of the stream, if the evidence comes from a direction learned from it.
     above : float or None
-        The region has scores above this; None stands for a mean that grows with the score, from 0 to 1.
+        The region has scores above this; None stands for the mean score, scaled to 0 to 1.
     too_many : bool
-        Whether there are too many samples, or too few.
+        True if there are too many samples, False if there are too few.
     share, expected, error : float
-        The share of the stream that is in the region, or for a log-probability its mean among those predictions; what
-        any class mix would have it be, given the predictions; and the standard error of their difference, the
-        holdout's included.
+        The share of the stream in the region, or the mean of the log-probability among these predictions; its value
+        under label shift, given the predictions; and the standard error of the difference, including the holdout's.
     evidence : float
-        This region's part in `AssumptionCheck.evidence_`.
+        This region's contribution to `AssumptionCheck.evidence_`.
     """
 
     predicted: int | None
@@ -59,15 +58,15 @@ class Finding(NamedTuple):
 
 
 class ScoreTest(NamedTuple):
-    """The test functions of one score, and what the holdout makes of them."""
+    """The test functions of one score, with their residuals on the holdout."""
 
     regions: Regions
     residuals: Residuals
     log_weights: FloatArray
 
 
-def strongest(streams: FloatArray, tests: list[ScoreTest], logs: list[FloatArray | None]) -> FloatArray:
-    """The strongest regions of a look, one of each predicted class and score, as rows of numbers."""
+def strongest_regions(streams: FloatArray, tests: list[ScoreTest], logs: list[FloatArray | None]) -> FloatArray:
+    """Return the strongest regions of a look, one per predicted class and score, as rows of numbers."""
     order = sorted(
         (
             (float(log[g, side]), score, int(g), int(side))
@@ -95,16 +94,16 @@ def strongest(streams: FloatArray, tests: list[ScoreTest], logs: list[FloatArray
     return np.array(found).reshape(-1, NUMBERS)
 
 
-def along(directions: Directions, value: float) -> FloatArray:
-    """What stands out most in the past that a direction was learned from, as a row of numbers."""
-    mean = directions.furthest()
+def direction_finding(directions: Directions, value: float) -> FloatArray:
+    """Return the largest deviation in the past that a direction was learned from, as a row of numbers."""
+    mean = directions.furthest_mean()
     score = float(len(SCORES) + mean.column)
     low = float(mean.mean < mean.expected)
     return np.array([[mean.predicted, score, GRADED, low, mean.mean, mean.expected, mean.error, _exp(value)]])
 
 
-def in_words(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
-    """Rows of numbers as findings."""
+def to_findings(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
+    """Turn rows of numbers into findings."""
     found = []
     for predicted, score, edge, side, share, expected, error, evidence in numbers.tolist():
         kind = int(score)

@@ -1,8 +1,8 @@
-"""Regions of a model's outputs, and the test functions on them: how much of a stream is in a region.
+"""Regions of a model's outputs, and the test functions on them: the share of a stream in each region.
 
 A cell is a predicted class and a range of a score. There are two scores: doubt, one minus the largest probability, and
-strangeness, how far a row is from all of some rows that were laid aside. None of the ranges is chosen by looking at the
-samples that are tested with, because what they have chosen they could not test.
+strangeness, the distance of a row to the nearest of some reference rows of the holdout. No range depends on the samples
+that are tested, because that would invalidate the test.
 """
 
 from typing import NamedTuple
@@ -14,34 +14,36 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.trust._nearest import distance_to_nearest
 
 DOUBT_EDGES = np.array([0.0003, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5])
-"""Where one range of doubt ends and the next begins."""
+"""Boundaries of the ranges of doubt."""
 RANGES = len(DOUBT_EDGES) + 1
 GRADED = -1
-"""In the place of an edge: the test function that grows with the range, from 0 to 1."""
+"""Stands for an edge: the test function that grows with the range, from 0 to 1."""
 EVERY = -1
-"""In the place of a class: whatever is predicted."""
+"""Stands for a class: any predicted class."""
 DOUBT_GRADES = np.array([0.0, 0.001, 0.005, 0.02, 0.06, 0.15, 0.27, 0.42, 0.6]) / 0.6  # about the middles of the ranges
 EVEN_GRADES = np.arange(RANGES) / (RANGES - 1.0)
 _CLASS_EDGES = (GRADED, 1, 3, 4, 5)
-_QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98])  # of strangeness, where its ranges end
-_FLOOR = 1e-4  # of probabilities, before the logarithm: smaller ones are all alike to distances
+_QUANTILES = np.array(
+    [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98]
+)  # of strangeness, which are the boundaries of its ranges
+_FLOOR = 1e-4  # least probability before the logarithm, for distances: smaller ones count as equal
 FLOOR = 1e-8
-"""The same to directions, to which it matters how small the small ones are."""
+"""The same for directions, for which differences between small probabilities matter."""
 LIMIT = 1.0
-"""Scores along a direction are cut off here."""
+"""Largest absolute score along a direction; larger ones are clipped."""
 
 
 class Regions(NamedTuple):
-    """What is tested.
+    """The test functions on the cells.
 
     Attributes
     ----------
     values : (g, k * RANGES) array
-        Each test function on each cell, between 0 and 1.
+        Value of each test function on each cell, between 0 and 1.
     weights : (g,) array
         The share of the error probability that is spent on each; they sum to one.
     classes, edges : (g,) arrays of int
-        A function is one where a class is predicted with a score above an edge; see `EVERY`, `GRADED`.
+        A function is 1 where this class is predicted with a score above this edge; see `EVERY`, `GRADED`.
     """
 
     values: FloatArray
@@ -51,7 +53,7 @@ class Regions(NamedTuple):
 
 
 def regions(n_classes: int, grades: FloatArray) -> Regions:
-    """For k classes; half of the error probability goes to all classes together, half to single ones."""
+    """Make the test functions for k classes; half of the error probability goes to single classes."""
     predicted = np.repeat(np.arange(n_classes), RANGES)
     profiles = {edge: (np.arange(RANGES) > edge).astype(np.float64) for edge in range(RANGES - 1)} | {GRADED: grades}
     overall = [(EVERY, edge) for edge in profiles]
@@ -63,14 +65,14 @@ def regions(n_classes: int, grades: FloatArray) -> Regions:
 
 
 class References(NamedTuple):
-    """Rows that were laid aside, as logarithms, sorted by predicted class.
+    """Reference rows of the holdout, as logarithms, sorted by predicted class.
 
     Attributes
     ----------
     columns : (k, m) array
-        Logarithms of probabilities; a row is a column here, so that a new one is compared with many at a time.
+        Logarithms of probabilities; each reference is a column, so that a new row is compared with many at a time.
     starts : (k + 1,) array of int
-        Those of class c are ``starts[c]:starts[c + 1]``.
+        The references predicted as class c are ``starts[c]:starts[c + 1]``.
     """
 
     columns: FloatArray
@@ -78,7 +80,7 @@ class References(NamedTuple):
 
 
 def references(proba: FloatArray) -> References:
-    """Lay rows aside."""
+    """Make references of rows."""
     predicted = proba.argmax(axis=1)
     order = np.argsort(predicted, kind="stable")
     sizes = np.bincount(predicted, minlength=proba.shape[1])
@@ -95,9 +97,9 @@ def _predicted(row: FloatArray) -> int:
     return best
 
 
-def strangeness_edges(laid_aside: References) -> FloatArray:
-    """Ranges of strangeness that the references, each among the others of its class, are spread over."""
-    columns, starts = laid_aside
+def strangeness_edges(compared_with: References) -> FloatArray:
+    """Return boundaries of the ranges of strangeness: quantiles of each reference's distance to others of its class."""
+    columns, starts = compared_with
     room = np.empty(columns.shape[1])
     found = [
         distance_to_nearest(columns[:, r].copy(), columns, starts[c], starts[c + 1], r, room)
@@ -129,7 +131,7 @@ def _count(largest: float, c: int, strange: float, edges: FloatArray, counts: Fl
 def count_cells(
     proba: FloatArray, columns: FloatArray, starts: IntArray, edges: FloatArray, counts: FloatArray
 ) -> None:
-    """Add a batch to the counts of its cells, (score, window, cell)."""
+    """Add a batch to the counts of cells, (score, window, cell)."""
     logs, room = np.empty(proba.shape[1]), np.empty(columns.shape[1])
     for i in range(len(proba)):
         c = _predicted(proba[i])
@@ -139,7 +141,7 @@ def count_cells(
 
 
 @compiled
-def take_rows(
+def add_rows(
     proba: FloatArray,
     columns: FloatArray,
     starts: IntArray,
@@ -153,7 +155,7 @@ def take_rows(
     since: FloatArray,
     moments: FloatArray,
 ) -> None:
-    """Take in a round at once: what `count_cells` does, and the part of `Directions` that every row has a part in."""
+    """Add a round to the counts of cells, as `count_cells` does, and to the sums of `Directions`, in one pass."""
     k = proba.shape[1]
     logs, floored, room = np.empty(k), np.empty(k), np.empty(columns.shape[1])
     floor = np.log(_FLOOR)

@@ -1,4 +1,4 @@
-"""The evidence of a stream against label shift, given a labelled holdout that is itself a sample.
+"""Evidence of a stream against label shift, given a labelled holdout that is itself a sample.
 
 Write M[k, j] for the chance that a sample of class k is predicted j, and m[k] for the mean of a test function g over
 class k. With the one vector b for which ``M b = m``, the residual ``h = g - b[predicted class]`` has mean zero in every
@@ -9,8 +9,8 @@ sizes ``a v[k] / n[k]`` the other way on the n[k] samples of class k in the hold
 
 is a product of independent factors of mean one, and hence exceeds 1 / p with a probability of at most p. With v the
 class counts that the stream seems to have, ``M^T v = predicted counts``, the first-order terms of b cancel between the
-two products: an error in b costs the stream what it gains on the holdout. That is why W is computed at the estimated b
-and v; what this leaves out is of second order. The size a is the one that is best if W ends up at 1 / p.
+two products: an error in b costs on the stream what it gains on the holdout. So W is computed at the estimated b and v,
+with an error of second order. The size a is the one that is optimal if W ends up at 1 / p.
 """
 
 from typing import NamedTuple
@@ -21,24 +21,24 @@ from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.trust.assumption.regions import RANGES
 
-_LEAST_Z = 2.5  # standard errors below which a bet is not worth working out: it cannot win what its look costs
-_ROUNDING = 1e-9  # a variance below is that of a test function that the predicted class explains entirely
-_LARGEST_LOSS = 0.9  # of one factor: no possible sample, seen or not, may cost more than this
+_LEAST_Z = 2.5  # standard errors below which a bet is not computed, because it cannot win what its look costs
+_ROUNDING = 1e-9  # least variance; below it, the predicted class explains the test function entirely
+_LARGEST_LOSS = 0.9  # of one factor: no possible sample may cost more than this
 
 
 class Residuals(NamedTuple):
-    """Test functions minus what the predicted class explains of them, and what is needed of it at every look.
+    """Residuals of test functions: minus the part that the predicted class explains; with the holdout's counts.
 
     Attributes
     ----------
     values, squares : (g, cells) arrays
-        By cell, and squared.
+        The residuals by cell, and their squares.
     ends : (g, 2) array
-        The lowest value of each, but no higher than zero, and the highest, but no lower.
+        The smallest value of each, at most zero, and the largest, at least zero.
     holdout : (k, cells) array
-        Samples of each class in each cell.
+        Number of samples of each class in each cell.
     sizes : (k,) array
-        Samples of each class.
+        Number of samples of each class.
     inverse : (k, k) array
         The inverse of M.
     """
@@ -52,7 +52,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(values: FloatArray, holdout: FloatArray) -> Residuals:
-    """Of test functions by cell, (g, cells), given the samples of each class in each cell, (k, cells)."""
+    """Compute residuals of test functions, (g, cells), given the holdout's counts by class and cell, (k, cells)."""
     k = len(holdout)
     sizes = holdout.sum(axis=1)
     inverse = np.linalg.inv(holdout.reshape(k, k, RANGES).sum(axis=2) / sizes[:, np.newaxis])
@@ -63,27 +63,27 @@ def residuals(values: FloatArray, holdout: FloatArray) -> Residuals:
 
 
 def class_ratios(stream: FloatArray, tested: Residuals) -> FloatArray:
-    """How many samples of each class the stream seems to have, for one of the holdout."""
+    """Return the estimated number of samples of each class in the stream, divided by the holdout's."""
     return np.asarray(stream.reshape(-1, RANGES).sum(axis=1) @ tested.inverse / tested.sizes)
 
 
 def log_evidence(stream: FloatArray, tested: Residuals, logs: FloatArray) -> FloatArray | None:
-    """Logarithms of W for each test function, on the side of too much of it and of too little, (g, 2).
+    """Return the logarithms of W for each test function, on the sides "too much" and "too little", (g, 2).
 
     Parameters
     ----------
     stream : (cells,) array
-        Samples of the stream in each cell.
+        Number of samples of the stream in each cell.
     tested : Residuals
-        See there.
+        The residuals of the test functions.
     logs : (g,) array
         ``log(1 / p)`` of each test function and side.
 
     Returns
     -------
     array or None
-        Minus infinity where the stream does not lean to that side by two and a half standard errors: what is left of
-        such a bet is little, and may be left out. None if that is so everywhere.
+        Minus infinity where the stream does not deviate to that side by two and a half standard errors: such a bet is
+        worth little, and may be left out. None if that is so everywhere.
     """
     ratio = class_ratios(stream, tested)
     totals = tested.values @ stream

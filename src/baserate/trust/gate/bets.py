@@ -1,4 +1,4 @@
-"""Bets that one of two predictions is wrong more often than the other, on the samples that tell them apart."""
+"""Sequential test, by betting, of which of two predictors is wrong more often."""
 
 import numpy as np
 
@@ -6,26 +6,26 @@ from baserate.compiled import compiled
 from baserate.protocols import FloatArray
 
 STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])
-"""Parts of what has been won that are put on the next sample; all are tried."""
+"""Parts of the winnings that are put on the next sample; one bet is run for each."""
 _LARGEST = 1e100
 
 
 @compiled
 def bet(differences: FloatArray, won: FloatArray, stakes: FloatArray, limit: float) -> int:
-    """Bet on the sign of each of some differences within [-1, 1]; stops at the first that decides.
+    """Bet on the sign of differences within [-1, 1], one after the other, until one decides.
 
-    For each stake s the winnings follow ``won <- (won + 1) (1 + s d)``: one unit is laid out anew for each difference.
-    If differences have no positive mean, given those before, then the mean winnings after m of them are at most m, so
-    that they reach a limit A within m differences with a probability of at most m / A, and first do so after A of them
-    or more on average (the e-detector of Shiryaev and Roberts' form). Differences of zero are left out: they say
-    nothing, and would only make time pass.
+    For each stake s the winnings follow ``won <- (won + 1) (1 + s d)``: a new unit is staked at each difference. If the
+    differences have no positive mean, given those before, the expected winnings after m of them are at most m. So the
+    probability of reaching a limit A within m differences is at most m / A, and the expected number of differences
+    until then is at least A (the e-detector of Shiryaev-Roberts type). Differences of zero are skipped: they carry no
+    information.
 
     Parameters
     ----------
     differences : (n,) array
-        Losses of the one less losses of the other.
+        Losses of the first predictor minus losses of the second.
     won : (2, s) array
-        Winnings by stake, on positive differences and on negative ones; is written to.
+        Winnings by stake, on positive differences and on negative ones; updated in place.
     stakes : (s,) array
         `STAKES`.
     limit : float
@@ -34,8 +34,8 @@ def bet(differences: FloatArray, won: FloatArray, stakes: FloatArray, limit: flo
     Returns
     -------
     int
-        1 + 2 i if at difference i the bets on positive ones have reached the limit, 2 + 2 i for negative ones, and 0
-        if all were taken in.
+        1 + 2 i if the bets on positive differences reach the limit at difference i, 2 + 2 i if those on negative ones
+        do, and 0 if neither does.
     """
     for i in range(len(differences)):
         d = differences[i]

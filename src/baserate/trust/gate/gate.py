@@ -1,4 +1,4 @@
-"""Gate: how much of a correction to use, and when to fall back to the model as it is."""
+"""Gate: decides how much of a correction is used, and when to fall back to the uncorrected model."""
 
 from typing import Any, Self
 
@@ -7,82 +7,84 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
-from baserate.trust._kept_holdout import thinned
+from baserate.trust._kept_holdout import subsample
 from baserate.trust.gate.bets import STAKES, bet
 from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 from baserate.validation import as_float_array, check_fitted, check_holdout, check_integer, check_prior, check_real
 
 NONE, HURTS, HELPS = "", "hurts", "helps"
 IN_DOUBT = 0.5
-"""The largest part of the correction that is used after an alarm."""
+"""Largest part of the correction that is used during an alarm."""
 LABELS = 100
-"""Labels that tell the two predictions apart, within which a wrong verdict has a probability of at most alpha."""
+"""Number of informative labels within which the probability of a wrong verdict is at most alpha."""
 FAR = 0.1
-"""Total variation from the mix of the last rehearsal after which what it found no longer holds."""
-_MOVED = 0.02  # total variation from the mix of the last rehearsal, after which there is a new one
-_ROWS, _ROWS_PER_CLASS = 1000, 4  # of the holdout that are rehearsed with: about a tenth of a millisecond
-_CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which falling back begins, and ends
-_SHIFTED = 0.05  # total variation from the source, below which there is nothing to fall back from
-_FEW = 5  # samples of a class in the holdout, below which a rehearsal cannot tell
-_UNTOLD = 0.05  # of all samples that may move to such classes
-_LAPSES = 1000  # rounds without labels after which they no longer confirm the correction
-_SHORTEST = 50  # rounds that an alarm closes the gate for at least
-_LONGEST = 500  # rounds of silence before an alarm that count: one glitch after years of it is over some day
+"""Total variation distance from the mix of the last rehearsal beyond which its result no longer applies."""
+_MOVED = 0.02  # total variation distance from the mix of the last rehearsal that triggers a new one
+_ROWS, _ROWS_PER_CLASS = 1000, 4  # of the holdout that a rehearsal uses: about a tenth of a millisecond
+_CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which the fallback begins, and ends
+_SHIFTED = 0.05  # total variation distance from the source prior, below which there is no correction to hold back
+_FEW = 5  # samples of a class in the holdout, below which a rehearsal is not reliable
+_UNTOLD = 0.05  # largest share of all samples that may move to such classes
+_LAPSES = 1000  # rounds without labels after which a confirmation expires
+_SHORTEST = 50  # least duration of an alarm, in rounds
+_LONGEST = 500  # largest number of rounds before an alarm that its duration is derived from
 
 
 class Gate(Component, saved_as="gate"):
-    r"""Decides which part of a correction is used: all of it, less when the evidence is thin or in doubt, or none.
+    r"""Decides how much of a correction is used: all of it, less if it is in doubt, or none.
 
     The prior to predict with is ``tracked ** weight_ * source ** (1 - weight_)``, normalised: `weight_` is the part of
-    the correction in log-odds. What decides, the first that applies:
+    the correction in log-odds. The first of these rules that applies decides:
 
     1. *Labels*, if there are any. The full correction and the model's own predictions are compared on samples where
-       just one of them is right, by bets both ways (e = 1 + lambda d, d the difference of their losses, for several
-       lambda, each sample a new start). Bets that the correction hurts switch it off when they have won `LABELS` /
-       alpha = 2,000 times what one start lays out, bets that it helps confirm it, against alarms too; the last verdict
-       counts. If the correction does not hurt on average, it is switched off with a probability of at most `alpha`
-       within any first 100 samples that tell, and once in 2,000 of them on average, or less often; the same holds for
-       confirming. A confirmation lapses after 1,000 rounds without labels; being switched off does not.
-    2. *Dependence*: samples that repeat each other (`SerialDependence`) are no evidence of a class mix. The correction
-       is switched off until they no longer do.
-    3. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It is over when a fresh check has been
-       silent for twice as many rounds as the alarm took to come (but no more than 1,000), or twice as many as the time
-       before. Half, because on streams of independent samples that are no label shift half of the correction still did
-       more good than harm, and all of it did not.
-    4. *A rehearsal*: what the correction would do to the labelled holdout, if that had the tracked class mix. The
-       largest of six parts is used that the holdout does not speak against: no smaller part has less log loss there,
-       or an error rate that is smaller by more than one point. No more than a quarter of it is used if more than 5 %
-       of all samples would move to classes of which the holdout has fewer than 5.
+       just one of them is right, by betting both ways (e = 1 + lambda d, where d is the difference of their losses, for
+       several lambda, with a new bet started at each sample). The correction is switched off when bets that it hurts
+       have won `LABELS` / alpha = 2,000 times the stake of one start, and confirmed, against alarms too, when bets that
+       it helps have; the last verdict counts. If the correction does not hurt on average, the probability of switching
+       it off within the first 100 informative samples is at most `alpha`, and on average there are at least 2,000 such
+       samples before that happens; the same holds for confirming. A confirmation expires after 1,000 rounds without
+       labels; being switched off does not.
+    2. *Dependence*: correlated samples (`SerialDependence`) are no evidence of a class mix. The correction is switched
+       off while they are correlated.
+    3. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
+       for twice as many rounds as the alarm took to come (at most 1,000), or twice as long as the last time. It leaves
+       half because, on streams of independent samples that were not label shift, half of the correction still did more
+       good than harm, and all of it did not.
+    4. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
+       parts of the correction is used for which no smaller part has a lower log loss there, or an error rate that is
+       lower by more than one point. At most a quarter is used if more than 5 % of all samples would move to classes
+       with fewer than 5 samples in the holdout.
 
-    None of it can see that the classes have changed in a way that the outputs do not show, without labels.
+    Without labels, none of these can detect a change of the classes that does not show in the model's outputs.
 
     Parameters
     ----------
     alpha : float
-        The probability of a wrong verdict of labels, as above.
+        The probability of a wrong verdict from labels, as above.
 
     Attributes
     ----------
     weight_ : float
         The part of the correction to use, from 0 to 1.
     active_ : bool
-        Whether the correction is held back: by labels, by dependence, by an alarm, or by the rehearsal (which leaves no
-        more than a quarter; it is over when it leaves half).
+        True if the correction is held back: by labels, by dependence, by an alarm, or by the rehearsal (if it leaves no
+        more than a quarter, and until it leaves half).
     off_ : bool
-        Whether it is switched off, by labels or by dependence: the model is to be left alone, uncalibrated, too.
+        True if the correction is switched off, by labels or by dependence: the model's output is to be used as it is,
+        not even calibrated.
     reason_ : str
-        Why; empty if it is not.
+        The reason why it is held back; empty if it is not.
     since_ : int or None
-        The round since which it is held back.
+        The round since which it has been held back.
     verdict_ : str
-        What labels say: ``"hurts"``, ``"helps"``, or nothing yet.
+        The verdict of labels: ``"hurts"``, ``"helps"``, or empty for none yet.
     evidence_ : (float, float)
-        What bets have won since the last verdict: that the correction hurts, that it helps.
+        The winnings of bets since the last verdict: that the correction hurts, that it helps.
     rehearsed_at_ : (k,) array
         The class mix of the last rehearsal; the source prior before the first. At a class mix further than `FAR` from
         it the rehearsal no longer applies.
     rounds_ : int
-        Rounds seen.
+        Number of rounds so far.
 
     Examples
     --------
@@ -106,12 +108,12 @@ class Gate(Component, saved_as="gate"):
     def fit(
         self, proba: ArrayLike | None = None, y: ArrayLike | None = None, source_prior: ArrayLike | None = None
     ) -> Self:
-        """Learn the holdout to rehearse with, and start anew.
+        """Store the holdout for rehearsals, and start anew.
 
         Parameters
         ----------
         proba : (n, k) array, optional
-            The model's probabilities of a holdout, calibrated. Without one nothing is rehearsed.
+            The model's calibrated probabilities on a holdout. Without one there are no rehearsals.
         y : (n,) array of int, optional
             Its labels, every class at least once.
         source_prior : (k,) array, optional
@@ -131,7 +133,7 @@ class Gate(Component, saved_as="gate"):
             prior, few = counts / len(labels), counts < _FEW
             if source_prior is not None:
                 prior = check_prior(source_prior, k, "source_prior", positive=True)
-            kept = thinned(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k))
+            kept = subsample(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k))
             rows, labels = rows[kept], labels[kept]
         self.source_prior_, self._proba, self._labels, self._few = prior, rows, labels, few
         self._start()
@@ -163,7 +165,7 @@ class Gate(Component, saved_as="gate"):
 
     @property
     def doubted_(self) -> bool:
-        """Whether an alarm lasts."""
+        """True during an alarm."""
         check_fitted(self, "source_prior_")
         return self._closed_at >= 0 and self.rounds_ - self._closed_at < self._closed_for
 
@@ -175,19 +177,19 @@ class Gate(Component, saved_as="gate"):
     def update(
         self, tracked: ArrayLike, alarm: bool = False, rounds: int = 1, *, dependent: bool | None = None
     ) -> None:
-        """Take in one round, or several at once.
+        """Update the decision after one round, or several at once.
 
         Parameters
         ----------
         tracked : (k,) array
-            The class mix as tracked now, on which the next predictions could be based.
+            The tracked class mix, with which the next round would be predicted.
         alarm : bool
-            Whether the check of label shift has given an alarm. The check is to be reset then, so that it can tell when
-            the alarm is over; as long as it is not, and the alarm is reported every round, the alarm lasts.
+            True if the check of label shift has raised an alarm. Reset the check then, so that it can show when the
+            alarm is over; if it is not reset, and reports the alarm in every round, the alarm lasts.
         rounds : int
-            How many rounds have gone by since the last call; 0 if only the class mix is new.
+            Number of rounds since the last call; 0 if only the class mix is new.
         dependent : bool, optional
-            Whether samples repeat each other: see `SerialDependence`. Default: as before.
+            True if samples are correlated: see `SerialDependence`. Default: as before.
         """
         check_fitted(self, "source_prior_")
         mix = check_prior(tracked, len(self.source_prior_), "tracked")
@@ -215,14 +217,14 @@ class Gate(Component, saved_as="gate"):
         self._decide()
 
     def update_labels(self, corrected: ArrayLike, uncorrected: ArrayLike) -> None:
-        """Take in what labelled samples say, in any round and however late.
+        """Update the verdict with labelled samples of any round.
 
         Parameters
         ----------
         corrected, uncorrected : (n,) arrays
-            The losses of the full correction and of the model left alone, on the same samples, each from 0 to 1: best,
-            1 where the predicted class was wrong and 0 where it was right. The full correction counts, whatever was
-            used.
+            The losses of the full correction and of the uncorrected model on the same samples, each from 0 to 1.
+            Preferably 1 where the predicted class was wrong and 0 where it was right. Give the loss of the full
+            correction, even if only a part of it was used.
         """
         check_fitted(self, "source_prior_")
         losses = []
@@ -240,12 +242,12 @@ class Gate(Component, saved_as="gate"):
         if len(differences):
             self._last_label = self.rounds_
         while len(differences):
-            told = bet(differences, self._won, STAKES, LABELS / self.alpha)
-            if told == 0:
+            decision = bet(differences, self._won, STAKES, LABELS / self.alpha)
+            if decision == 0:
                 break
-            self.verdict_ = HURTS if told % 2 else HELPS
-            self._won[:] = 0.0  # every verdict has to be earned anew
-            differences = differences[(told + 1) // 2 :]
+            self.verdict_ = HURTS if decision % 2 else HELPS
+            self._won[:] = 0.0  # the evidence for the next verdict starts from zero
+            differences = differences[(decision + 1) // 2 :]
         self._decide()
 
     def _decide(self) -> None:
@@ -274,12 +276,12 @@ class Gate(Component, saved_as="gate"):
         self.active_, self.reason_ = bool(reason), reason
 
     def mix(self, tracked: ArrayLike) -> FloatArray:
-        """The class mix to predict with: a tracked one, or one for each sample, on its part of the way to the source.
+        """Return the class mix to predict with: a tracked one, moved towards the source prior by `weight_`.
 
         Parameters
         ----------
         tracked : (k,) or (n, k) array
-            Class mixes.
+            A class mix, or one per sample.
         """
         check_fitted(self, "source_prior_")
         mixes = np.asarray(tracked, dtype=np.float64)
@@ -308,5 +310,5 @@ class Gate(Component, saved_as="gate"):
 
 
 def _distance(first: FloatArray, second: FloatArray) -> float:
-    """Total variation of two class mixes."""
+    """Return the total variation distance of two class mixes."""
     return 0.5 * float(np.abs(first - second).sum())

@@ -1,4 +1,4 @@
-"""What a correction would do to the holdout, if that had the class mix the stream seems to have."""
+"""Rehearsal of a correction: its effect on the labelled holdout, re-weighted to the tracked class mix."""
 
 import numpy as np
 
@@ -6,15 +6,17 @@ from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 
 WEIGHTS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
-"""Parts of the correction that are tried; the first is none, the last all of it."""
-_MORE_ERRORS = 0.01  # that a larger part may make than a smaller one: errors are few, and chance moves them
-_LEAST = 1e-9  # probability of the true class: a single sample may not decide
-_ROUNDING = 1e-6  # of losses: at a mix that is nearly the source all parts of the correction are alike
+"""Parts of the correction that are tried, from none to all of it."""
+_MORE_ERRORS = (
+    0.01  # by which the error rate of a larger part may exceed that of a smaller one, because errors are few and noisy
+)
+_LEAST = 1e-9  # least probability of the true class, so that a single sample does not dominate
+_ROUNDING = 1e-6  # differences of losses that are ignored: near the source prior all parts are nearly equal
 
 
 @compiled
 def _losses(proba: FloatArray, labels: IntArray, ratios: FloatArray, mass: FloatArray, out: FloatArray) -> None:
-    """Mean log loss and mean error of each part, (2, m)."""
+    """Add the mean log loss and mean error of each part to `out`, (2, m)."""
     m, k = ratios.shape
     for i in range(len(proba)):
         y = labels[i]
@@ -35,15 +37,15 @@ def _losses(proba: FloatArray, labels: IntArray, ratios: FloatArray, mass: Float
 def rehearse(
     proba: FloatArray, labels: IntArray, counts: FloatArray, source_prior: FloatArray, tracked: FloatArray
 ) -> float:
-    """The largest of `WEIGHTS` that the holdout does not speak against, at the class mix `tracked`.
+    """Return the largest of `WEIGHTS` that is no worse on the holdout than any smaller one, at the mix `tracked`.
 
-    Samples of class c count with ``tracked[c] / counts[c]``. A part of the correction is spoken against if a smaller
-    one has a smaller log loss, or an error rate that is smaller by more than one point.
+    Samples of class c have the weight ``tracked[c] / counts[c]``. A part of the correction is worse if a smaller one
+    has a lower log loss, or an error rate that is lower by more than one point.
 
     Parameters
     ----------
     proba, labels, counts
-        The holdout, calibrated, and how many samples of each class it has.
+        The calibrated holdout, and the number of samples of each class in it.
     source_prior, tracked : (k,) arrays
         The correction multiplies by ``(tracked / source_prior) ** weight``.
     """

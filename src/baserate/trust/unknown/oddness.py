@@ -1,4 +1,4 @@
-"""How odd a row of probabilities is, among those of a holdout: in doubt, or unlike any that was laid aside."""
+"""Oddness of a row of probabilities: low confidence, or a large distance from the rows of a holdout."""
 
 from typing import NamedTuple
 
@@ -8,19 +8,19 @@ from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.trust._nearest import distance_to_nearest
 
-_FLOOR = 1e-4  # of probabilities, before the logarithm: smaller ones are all alike
+_FLOOR = 1e-4  # least probability before the logarithm: differences between smaller ones are ignored
 
 
-class Odd(NamedTuple):
-    """What oddness is measured by.
+class OddnessScale(NamedTuple):
+    """Reference rows, and the scores of the holdout to rank new rows by.
 
     Attributes
     ----------
     columns : (k, m) array
-        Logarithms of the probabilities that were laid aside; a row is a column here, as in `References`.
+        Logarithms of the probabilities of the reference rows; each reference is a column.
     doubts, distances : (n,) arrays
-        Of the holdout, ascending: one minus the largest probability, and the distance of the logarithms to the nearest
-        other row that was laid aside.
+        Scores of the holdout, ascending: one minus the largest probability, and the distance of the logarithms to the
+        nearest other reference.
     """
 
     columns: FloatArray
@@ -41,20 +41,20 @@ def _scores(proba: FloatArray, columns: FloatArray, itself: IntArray) -> tuple[F
     return 1.0 - proba.max(axis=1), distances
 
 
-def odd_among(proba: FloatArray, aside: IntArray) -> tuple[Odd, FloatArray]:
-    """Learn from a holdout, of which some rows are laid aside; the oddness of each of its rows, too.
+def fit_oddness(proba: FloatArray, references: IntArray) -> tuple[OddnessScale, FloatArray]:
+    """Fit the scale to a holdout, some rows of which are references; return it, and the oddness of each row.
 
-    Oddness is from 0 to 2: the share of the holdout that is less in doubt, and the share that is less far from others.
+    Oddness is from 0 to 2: the share of the holdout with more confidence, plus the share with a smaller distance.
     """
-    columns = np.ascontiguousarray(np.log(np.maximum(proba[aside], _FLOOR)).T)
+    columns = np.ascontiguousarray(np.log(np.maximum(proba[references], _FLOOR)).T)
     itself = np.full(len(proba), -1)
-    itself[aside] = np.arange(len(aside))  # a row that was laid aside is near to itself, which says nothing
+    itself[references] = np.arange(len(references))  # a reference is not compared with itself
     doubts, distances = _scores(proba, columns, itself)
-    odd = Odd(columns, np.sort(doubts), np.sort(distances))
+    odd = OddnessScale(columns, np.sort(doubts), np.sort(distances))
     return odd, _ranks(doubts, distances, odd)
 
 
-def _ranks(doubts: FloatArray, distances: FloatArray, odd: Odd) -> FloatArray:
+def _ranks(doubts: FloatArray, distances: FloatArray, odd: OddnessScale) -> FloatArray:
     both = np.searchsorted(odd.doubts, doubts) + np.searchsorted(odd.distances, distances)
     return np.asarray(both / len(odd.doubts), dtype=np.float64)
 
@@ -69,7 +69,7 @@ def count_odd(
     fade: float,
     seen: FloatArray,
 ) -> tuple[float, float]:
-    """Count rows in `seen`, (clear or odd, predicted class); gives the sum of their weights, and that of the squares.
+    """Add rows to the counts `seen`, (clear or odd, predicted class); return the sums of weights and of their squares.
 
     The last row has a weight of one, and each row before it `fade` times that of the next.
     """

@@ -1,4 +1,4 @@
-"""UnknownMass: the share of a stream that fits none of the classes."""
+"""UnknownMass: estimates the share of a stream that belongs to none of the classes."""
 
 from typing import Any, Self
 
@@ -7,47 +7,47 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
 from baserate.state import Component, check_array
-from baserate.trust.unknown.oddness import Odd, count_odd, odd_among
+from baserate.trust.unknown.oddness import OddnessScale, count_odd, fit_oddness
 from baserate.validation import check_fitted, check_holdout, check_integer, check_prior, check_proba
 
-_CLEAR = 0.8  # of the holdout; the rest is odd
-_ASIDE, _MOST_ASIDE = 3, 300  # one in so many samples is laid aside to compare with, and at most so many
+_CLEAR = 0.8  # share of the holdout that counts as clear; the rest is odd
+_REFERENCE_STEP, _MOST_REFERENCES = 3, 300  # every third row of the holdout is a reference, up to 300
 _MOST_ROWS = 5000
-_FEWEST = 50  # samples of the holdout below which nothing is said
-_SAMPLES = 100.0  # of the stream, below which nothing is said
-_SURE = 3.0  # standard errors: it is asked again and again
-_RIDGE = 1.0  # pseudo-samples of each class for which all weights are alike: confused classes must not make them wild
+_FEWEST = 50  # samples of the holdout that are needed
+_SAMPLES = 100.0  # samples of the stream that are needed
+_SURE = 3.0  # standard errors above which the mass is reported; many, because it is read again and again
+_RIDGE = 1.0  # pseudo-samples of each class with equal weights, which keep weights of confused classes bounded
 
 
 class UnknownMass(Component, saved_as="unknown_mass"):
-    r"""Notices samples that fit none of the k classes, and says how many there are: new classes, noise, other senders.
+    r"""Estimates the share of samples that belong to none of the k classes: new classes, noise, foreign data.
 
-    A row is *odd* if it is more in doubt, or less like rows of the holdout, than four fifths of the holdout are. A
-    row that is not counts for its predicted class, with a weight that makes the mean 1 in every class, and so under any
-    class mix; what is missing to 1 in the stream is unknown:
+    A row is *odd* if it is less confident, or less similar to rows of the holdout, than four fifths of the holdout are;
+    otherwise it is *clear*. A clear row has a weight that depends on its predicted class, chosen so that the mean
+    weight is 1 in every class, and so under any class mix. The difference to 1 in the stream is the unknown mass:
 
         mass = 1 - sum_j weight[j] * share of clear rows predicted j
 
-    An unknown sample that does not look odd hides as much of it; so the mass is rather too small than too large.
+    Unknown samples that do not look odd reduce the estimate, so the mass is too small rather than too large.
 
-    It cannot be seen where the model is as sure of an unknown sample as of others. And a change of the classes
-    themselves, towards more doubtful ones, looks like unknown mass: `AssumptionCheck` tells more of that.
+    Unknown samples cannot be detected if the model is as confident of them as of others. And if the classes themselves
+    become less clear, that looks like unknown mass: see `AssumptionCheck` for such changes.
 
     Parameters
     ----------
     window : int
-        Samples that the estimate is about, the latest ones; older ones are forgotten smoothly.
+        Number of latest samples that the estimate is about; older ones are forgotten smoothly.
 
     Attributes
     ----------
     mass_ : float
-        The share of the stream that is unknown; 0 if it is within three standard errors of none, or below 100 samples.
+        The unknown share of the stream; 0 if it is less than three standard errors, or before 100 samples.
     raw_ : float
         The estimate itself, which may be negative.
     error_ : float
-        A rough standard error of it, the holdout's part included; infinite below 100 samples.
+        Its approximate standard error, including that of the holdout; infinite before 100 samples.
     usable_ : bool
-        Whether the holdout has enough samples, 50, to say anything; if not, the mass stays at 0.
+        True if the holdout has enough samples, 50. If not, the mass stays at 0.
 
     Examples
     --------
@@ -75,17 +75,17 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         Parameters
         ----------
         proba : (n, k) array
-            The model's probabilities of the holdout, made in the same way as those of the stream will be.
+            The model's probabilities on the holdout, computed in the same way as those of the stream.
         y : (n,) array of int
-            Labels. A class that is missing is unknown.
+            Labels. A class that is missing in the holdout counts as unknown.
         """
         check_integer(self.window, "window", 2)
         rows, labels = check_holdout(proba, y, every_class=False)
         k = rows.shape[1]
         step = -(-len(rows) // _MOST_ROWS)
         rows, labels = rows[::step], labels[::step]
-        order = np.argsort(labels, kind="stable")  # so that the same share of each class is laid aside
-        odd, scores = odd_among(rows, order[:: max(_ASIDE, -(-len(rows) // _MOST_ASIDE))])
+        order = np.argsort(labels, kind="stable")  # so that the same share of each class becomes references
+        odd, scores = fit_oddness(rows, order[:: max(_REFERENCE_STEP, -(-len(rows) // _MOST_REFERENCES))])
         self.usable_ = len(rows) >= _FEWEST
         self._limit = float(np.quantile(scores, _CLEAR)) if self.usable_ else 2.0
         counts = np.zeros((2, k, k))  # clear and odd; true class; predicted class
@@ -96,12 +96,12 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         return self
 
     def _prepare(self) -> None:
-        """What follows from the holdout, and is worked out anew rather than saved."""
+        """Compute what follows from the holdout and is not saved."""
         clear, odd = self._holdout
         sizes = self._holdout.sum(axis=(0, 2))
         self._sizes = np.maximum(sizes, 1.0)
-        # Weights w with ``sum_j P(clear, predicted j | class c) w[j] = 1``, as far as the holdout knows; by least
-        # squares, in which a class counts by its samples, held to equal weights.
+        # Weights w with ``sum_j P(clear, predicted j | class c) w[j] = 1`` on the holdout: least squares, in which a
+        # class counts by its samples, regularised towards equal weights.
         equal = sizes.sum() / max(clear.sum(), 1.0)
         shares = clear / self._sizes[:, np.newaxis]
         normal = (shares * sizes[:, np.newaxis]).T @ shares + _RIDGE * np.eye(len(sizes))
@@ -125,7 +125,7 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         return {name: value for name, value in super().get_state().items() if name not in derived}
 
     def update(self, proba: ArrayLike) -> None:
-        """Take in one round; it may be empty.
+        """Update with one round, which may be empty.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         rows = check_proba(proba, self.n_classes_)
         if len(rows) == 0 or not self.usable_:
             return
-        # Sums of weights that fade by the sample; about two windows of them together weigh as much as one window.
+        # Sums fade with each sample, so that their effective sample size is `window`.
         fade = 1.0 - 2.0 / (self.window + 1.0)
         kept = fade ** len(rows)
         self._seen = self._seen * kept
@@ -167,15 +167,15 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         return self.raw_ if self.raw_ > _SURE * self.error_ else 0.0
 
     def without_unknown(self, prior: ArrayLike) -> FloatArray:
-        """A tracked class mix without the unknown mass that it was booked to.
+        """Return a tracked class mix from which the unknown mass has been removed.
 
-        The unknown share is taken from the classes that have more odd predictions than the class mix explains, in
+        The unknown share is subtracted from the classes with more odd predictions than the class mix explains, in
         proportion, and the rest is normalised.
 
         Parameters
         ----------
         prior : (k,) array
-            The class mix as tracked, of all samples.
+            The tracked class mix, of all samples.
         """
         check_fitted(self, "usable_")
         mix = check_prior(prior, self.n_classes_)
@@ -192,7 +192,7 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         super().set_state(state)
         if hasattr(self, "usable_"):
             k = int(self.n_classes_)
-            self._odd = Odd(*self._odd)
+            self._odd = OddnessScale(*self._odd)
             check_array(self._odd.columns, "_odd", np.empty((k, self._odd.columns.shape[1])))
             for known in self._odd[1:]:
                 check_array(known, "_odd", np.empty(len(self._odd.doubts)))
