@@ -244,5 +244,5 @@ def test_a_state_grows_by_little_with_each_file():
     for i in range(5):
         write(frame(100, seed=int(rng.integers(1 << 30)))[0], Path("more.csv"))
         done("more.csv", "-o", f"more{i}.csv", *OPTIONS)
-    assert state.load("kept").finished_files.nbytes == 7 * 16
+    assert state.load("kept").finished_files.nbytes == 7 * 32
     assert len(Path("kept").read_bytes()) < 1.2 * before  # each does not hold the one before it, and so on

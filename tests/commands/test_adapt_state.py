@@ -19,6 +19,7 @@ from baserate.cli import app
 from baserate.files.adapting.state import StreamState
 from baserate.files.adapting.steppers import StreamStepper
 from baserate.files.adapting.unique_ids import UniqueIds
+from baserate.files.content import samples_of
 from baserate.files.formats._sinks import TextSink
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
@@ -371,6 +372,102 @@ def test_a_file_that_is_done_is_not_counted_twice(tmp_path):
     assert "nothing was done" not in result.stdout
     assert Path("o.csv").read_bytes() == out
     assert state.load("kept").rows == 300
+
+
+def changed_between_samples(path):
+    """Other content of the same length, which samples of the file do not show."""
+    lines = path.read_bytes().split(b"\n")
+    place = next(i for i in range(len(lines)) if sum(map(len, lines[:i])) + i > 70_000)
+    lines[place], lines[place + 1] = lines[place + 1], lines[place]
+    path.write_bytes(b"\n".join(lines))
+
+
+def long_file(path, n=100_000):
+    write(frame(n)[0], path)
+    assert path.stat().st_size > 5 << 20
+    return path
+
+
+def test_a_long_file_with_some_other_lines_is_another_file(tmp_path):
+    options = ["--holdout", "holdout.csv", "--state", "kept", "--rounds", "1000"]
+    path = long_file(tmp_path / "s.csv")
+    done("s.csv", "-o", "o.csv", *options)
+    before, samples = Path("o.csv").read_bytes(), samples_of(path)
+    changed_between_samples(path)
+    assert samples_of(path) == samples
+    result = done("s.csv", "-o", "o.csv", *options, "--json")
+    assert not json.loads(result.stdout)["nothing_to_do"]
+    assert Path("o.csv").read_bytes() != before
+    held = state.load("kept")
+    assert (held.files, held.rows) == (2, 200_000)
+    assert json.loads(done("s.csv", "-o", "o.csv", *options, "--json").stdout)["nothing_to_do"]
+    write(frame(100)[0], tmp_path / "t.csv")
+    done("t.csv", "-o", "p.csv", *options)
+    for again in range(2):  # both contents are known after others, too
+        assert json.loads(done("s.csv", "-o", "o.csv", *options, "--json").stdout)["earlier_file"], again
+        long_file(path)
+    assert state.load("kept").files == 3
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_an_edit_between_a_kill_and_the_next_run_is_noticed(form, tmp_path, monkeypatch):
+    words = [f"s.{form}", "-o", f"o.{form}", "--holdout", "holdout.csv", "--rounds", "1000", "--state", "kept"]
+    path = write(frame(200_000)[0], tmp_path / f"s.{form}")
+    killed_in_the_midst(words, monkeypatch)
+    read = state.load("kept").file.read
+    assert 0 < read.size <= path.stat().st_size
+    data = path.read_bytes()
+    place = next(i for i in range(70_000, read.size) if data[i : i + 1].isdigit() and data[i : i + 1] != b"1")
+    samples, kept = samples_of(path), Path("kept").read_bytes()
+    path.write_bytes(data[:place] + b"1" + data[place + 1 :])
+    assert samples_of(path) == samples
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert "rows before that have changed since" in result.stderr
+    assert Path("kept").read_bytes() == kept
+    path.write_bytes(data)
+    done(*words)
+    assert state.load("kept").rows == 200_000
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_file_that_grows_while_it_is_read_is_refused(form, earlier, tmp_path, monkeypatch):
+    words = ["--holdout", "holdout.csv", "--rounds", "50", "--state", "kept"]
+    if earlier:
+        write(frame(200, seed=5)[0], tmp_path / "before.csv")
+        done("before.csv", "-o", "before.out.csv", *words)
+    path = write(frame(N)[0], tmp_path / f"s.{form}")
+    before, kept = files(), Path("kept").read_bytes() if earlier else None
+
+    def grow(self, *arguments, real=StreamStepper.step):
+        with path.open("ab") as file:
+            file.write(b"\n")
+        return real(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StreamStepper, "step", grow)
+        result = adapt(path.name, "-o", f"o.{form}", *words)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "has changed while it was read" in result.stderr or form == "parquet"  # which polars may find damaged
+    assert files() == before
+    assert (Path("kept").read_bytes() if earlier else None) == kept
+
+
+def test_a_state_that_knew_samples_only_still_knows_its_files(tmp_path):
+    options = ["--holdout", "holdout.csv", "--state", "kept", "--rounds", "1000", "--json"]
+    for i, name in enumerate("ab"):
+        write(frame(500, seed=i)[0], tmp_path / f"{name}.csv")
+        done(f"{name}.csv", "-o", f"{name}.out.csv", *options)
+    held = state.load("kept")
+    held.finished_files = held.finished_files.copy()
+    held.finished_files[:, 16:] = 0
+    held.file = held.file._replace(fingerprint=held.file.fingerprint[:64])
+    held.holdout = held.holdout[:64]
+    held.save(Path("kept"))
+    assert json.loads(done("a.csv", "-o", "a.out.csv", *options).stdout)["earlier_file"]
+    assert json.loads(done("b.csv", "-o", "b.out.csv", *options).stdout)["nothing_to_do"]
 
 
 def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):

@@ -1,13 +1,11 @@
-"""A file as the command line names it, and the hash by which it is known again."""
+"""A file as the command line names it."""
 
 import io
 import sys
 from pathlib import Path
 
-import pytest
-
 from baserate.files import source_named
-from baserate.files.source import fingerprint
+from baserate.files.content import fingerprint
 
 
 def test_a_path_and_standard_input():
@@ -25,15 +23,9 @@ def test_the_bytes(tmp_path, monkeypatch):
     assert source_named("-").open().read() == b"b\n2\n"
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, 5 << 20])
-def test_a_fingerprint_is_of_the_content(size, tmp_path):
-    data = bytes(range(256)) * (size // 256 + 1)
-    one, other, third = (tmp_path / name for name in ("a", "b", "c"))
-    one.write_bytes(data[:size])
-    other.write_bytes(data[:size])
-    assert fingerprint(one) == fingerprint(other)
-    third.write_bytes(data[: size + 1])
-    assert fingerprint(third) != fingerprint(one)
-    if size:
-        third.write_bytes(bytes([data[0] ^ 1]) + data[1:size])
-        assert fingerprint(third) != fingerprint(one)
+def test_a_file_is_watched_and_standard_input_is_not(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a\n1\n")
+    with source_named(str(tmp_path / "a.csv")).watched() as source:
+        assert source.content.fingerprint() == fingerprint(tmp_path / "a.csv")
+    with source_named("-").watched() as stream:
+        assert stream.content is None

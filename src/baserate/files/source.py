@@ -1,14 +1,15 @@
 """Files as the command line names them: a path, or ``-`` for standard input and output."""
 
-import hashlib
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from baserate.files.content import Content
+
 if TYPE_CHECKING:
     from baserate.files.formats.format import Format
-
-_SAMPLES, _SAMPLE = 64, 1 << 16
 
 
 class Source(NamedTuple):
@@ -20,10 +21,13 @@ class Source(NamedTuple):
         Its path, or ``-``: standard input or output.
     format : Format
         Its format.
+    content : Content, optional
+        Is given what is read, where the file has to be known again.
     """
 
     name: str
     format: "Format"
+    content: Content | None = None
 
     @property
     def is_stream(self) -> bool:
@@ -40,22 +44,15 @@ class Source(NamedTuple):
         """Its name in messages."""
         return "standard input" if self.is_stream else self.name
 
+    @contextmanager
+    def watched(self) -> Iterator["Source"]:
+        """The same file, with the hash of its content for as long as it is read; standard input has none."""
+        if self.is_stream:
+            yield self
+            return
+        with closing(Content(self.path, self.shown)) as content:
+            yield self._replace(content=content)
+
     def open(self) -> IO[bytes]:
         """The bytes."""
         return sys.stdin.buffer if self.is_stream else self.path.open("rb")
-
-
-def fingerprint(path: Path) -> str:
-    """A hash by which a file is known again, whatever it is called: of its size and samples from all over it.
-
-    Files of up to 4 MB are hashed as a whole.
-    """
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        found.update(str(size).encode())
-        step = max((size - _SAMPLE) // (_SAMPLES - 1), _SAMPLE)
-        for start in range(0, size, step):
-            file.seek(min(start, max(size - _SAMPLE, 0)) if size > _SAMPLES * _SAMPLE else start)
-            found.update(file.read(_SAMPLE))
-    return found.hexdigest()

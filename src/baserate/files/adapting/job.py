@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baserate.files.adapting.paths import resolved, same_file
+from baserate.files.content import fingerprint
 from baserate.files.formats import check_readable
 from baserate.files.rounds import RoundLength
-from baserate.files.source import Source, fingerprint
+from baserate.files.source import Source
 from baserate.validation import check_real
 
 

@@ -20,10 +20,10 @@ from baserate.files.adapting.start import Start, abandon, find_start, put_back
 from baserate.files.adapting.state import Clock, FileProgress, StreamState
 from baserate.files.adapting.steppers import stepper_for
 from baserate.files.adapting.unique_ids import UniqueIds
+from baserate.files.content import fingerprint
 from baserate.files.errors import FileProblemError
 from baserate.files.formats import CELLS, CSV, Format, Reader, Sink, SinkMark, open_reader, open_sink
 from baserate.files.rounds import cut
-from baserate.files.source import fingerprint
 
 _LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
 
@@ -70,7 +70,12 @@ def adapt_file(job: AdaptJob, progress: ProgressCallback | None = None) -> Adapt
         Is told about the progress.
     """
     check_job(job)
-    with locked(job.state) as lock, contextlib.closing(open_reader(job.stream)) as reader:
+    with (
+        locked(job.state) as lock,
+        job.stream.watched() as stream,
+        contextlib.closing(open_reader(stream)) as reader,
+    ):
+        job = job._replace(stream=stream)
         start = find_start(job, reader, lock)
         if start.abandoned is not None and job.state is not None:
             abandon(start.abandoned, job.state, start.found)
@@ -109,8 +114,9 @@ class FileRun:
             size = 1  # what comes through a pipe is passed on a round at a time
         else:
             size = min(max(size, _SMALLEST), _LARGEST, max(CELLS // width, 64))
-        mine = None if job.stream.is_stream else fingerprint(job.stream.path)
-        return FileProgress(job.stream.shown, mine, job.options(), secrets.token_hex(4), size)
+        content = job.stream.content
+        samples = None if content is None else content.samples
+        return FileProgress(job.stream.shown, samples, job.options(), secrets.token_hex(4), size)
 
     @property
     def _file(self) -> FileProgress:
@@ -128,6 +134,8 @@ class FileRun:
             Pipeline(self, read_ahead=not self._job.stream.is_stream).run()
             if self._ids is not None:
                 self._ids.check()
+            if self._job.stream.content is not None:
+                self._state.file = self._file._replace(fingerprint=self._job.stream.content.fingerprint())
             self._finish_undisturbed()
         except BaseException as error:
             for sink in self._sinks:
@@ -162,6 +170,8 @@ class FileRun:
             return
         for ids, labels in late_labels(job.late, state.classes, job.columns.id, job.columns.labels or "label"):
             state.late_labels += state.fitted.update_labels(ids, labels)
+        if fingerprint(job.late.path) != self._file.options["--late"]:
+            raise FileProblemError(job.late.shown, "has changed while it was read; run the command again")
 
     def pieces(self) -> Iterator[CheckedPiece]:
         """Read and check the rows that are left, in the reading thread."""
@@ -200,9 +210,9 @@ class FileRun:
         """Copy the state, in the calling thread, for the thread that saves it while the next steps are taken."""
         with self._schedule.saving():
             state = copy.deepcopy(self._state)
-            if self._ids is not None:
-                file = self._file
-                state.file = file._replace(ids=self._ids.hashes[: file.position.row])
+            file, content = self._file, self._job.stream.content
+            ids = None if self._ids is None else self._ids.hashes[: file.position.row]
+            state.file = file._replace(ids=ids, read=None if content is None else content.mark())
             return state
 
     def save(self, state: StreamState) -> None:

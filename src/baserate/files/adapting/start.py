@@ -12,9 +12,10 @@ from baserate.files.adapting.output import Output
 from baserate.files.adapting.paths import resolved
 from baserate.files.adapting.state import FileProgress, StreamState, load_stream_state, read_state_file
 from baserate.files.columns import Classes, check_stream, find_classes, read_holdout
+from baserate.files.content import fingerprint, is_known_as
 from baserate.files.errors import FileProblemError
 from baserate.files.formats import Reader, open_reader
-from baserate.files.source import Source, fingerprint
+from baserate.files.source import Source
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import write_atomically
 
@@ -78,12 +79,12 @@ def _begun(job: AdaptJob, lock: Lock) -> Start:
         # Before the first file there was what the holdout has taught, if not in a file.
         found = abandoned.before if abandoned.found is None else abandoned.found
         state = load_stream_state(found, job.state)
-    mine = None if job.stream.is_stream else fingerprint(job.stream.path)
-    if state.file is not None and mine is not None and state.file.fingerprint == mine:
+    content = job.stream.content
+    if state.file is not None and content is not None and content.is_known_as(state.file.fingerprint):
         if state.file.options == job.options() and _is_there(state.file):
             return Start(state, found, abandoned, nothing_to_do=True)
         state = load_stream_state(state.file.before, job.state)
-    elif mine is not None and state.has_done(mine):
+    elif content is not None and state.has_done(content):
         if job.out.is_stream or not job.out.path.exists():
             raise FileProblemError(
                 job.stream.shown,
@@ -100,15 +101,15 @@ def _goes_on(job: AdaptJob, state: StreamState, file: FileProgress) -> bool:
     """Tell whether an unfinished file is resumed; if not, it is begun anew."""
     if job.restart:
         return False
-    row = f"row {file.position.row:,}"
-    if job.stream.is_stream or file.fingerprint != fingerprint(job.stream.path):
+    row, content = f"row {file.position.row:,}", job.stream.content
+    if content is None or file.fingerprint != content.samples:
         raise ValueError(
             f"--state {job.state} is in the midst of {file.name} ({row}), which was not finished. "
             "Run the command for that file again to finish it, or go back to where it began with --restart."
         )
     others = [name for name, value in job.options().items() if file.options.get(name) != value]
     holdout = job.holdout
-    if holdout is not None and not holdout.is_stream and fingerprint(holdout.path) != state.holdout:
+    if holdout is not None and not holdout.is_stream and not _is_holdout_of(state, holdout):
         others.append("--holdout")
     if others:
         raise ValueError(
@@ -116,7 +117,14 @@ def _goes_on(job: AdaptJob, state: StreamState, file: FileProgress) -> bool:
             f"from the one that began it in {', '.join(others)}. Run the same command again to finish the file, or go "
             "back to where it began with --restart."
         )
-    return _parts_are_there(file)
+    if not _parts_are_there(file):
+        return False
+    if file.read is not None and not content.begins_with(file.read):
+        raise ValueError(
+            f"--state {job.state} is in the midst of {file.name} ({row}), and rows before that have changed since. "
+            "Put the file back as it was to finish it, or go back to where it began with --restart."
+        )
+    return True
 
 
 class _HoldoutData(NamedTuple):
@@ -141,15 +149,20 @@ def _fitted(job: AdaptJob) -> StreamState:
 
 
 def _read(job: AdaptJob, holdout: Source) -> _HoldoutData:
-    with contextlib.closing(open_reader(holdout)) as reader:
+    with holdout.watched() as watched, contextlib.closing(open_reader(watched)) as reader:
         classes = find_classes(reader, holdout.shown, job.prefix, job.names)
         classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
-    return _HoldoutData(classes, proba, labels, "" if holdout.is_stream else fingerprint(holdout.path))
+        found = "" if watched.content is None else watched.content.fingerprint()
+    return _HoldoutData(classes, proba, labels, found)
+
+
+def _is_holdout_of(state: StreamState, holdout: Source) -> bool:
+    return is_known_as(fingerprint(holdout.path), state.holdout)
 
 
 def _take_over(job: AdaptJob, state: StreamState, holdout: Source) -> None:
     """Check that the holdout is the state's, or take over another if that is asked for."""
-    if holdout.is_stream or fingerprint(holdout.path) == state.holdout:
+    if holdout.is_stream or _is_holdout_of(state, holdout):
         return
     if not job.refit:
         raise ValueError(

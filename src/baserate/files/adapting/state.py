@@ -10,6 +10,7 @@ from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.adapting.paths import part_of
 from baserate.files.columns import Classes
+from baserate.files.content import SAMPLES_LENGTH, Content, ReadMark
 from baserate.files.errors import FileProblemError
 from baserate.files.formats import SinkMark
 from baserate.files.rounds import ReadPosition
@@ -57,7 +58,7 @@ class FileProgress(NamedTuple):
     name : str
         Its name, as the user gave it.
     fingerprint : str or None
-        The hash by which it is known again; None for standard input.
+        The hash by which it is known again, of samples only until it is finished; None for standard input.
     options : dict
         The options that its output depends on, by their names: plain data, see `AdaptJob.options`.
     token : str
@@ -78,6 +79,8 @@ class FileProgress(NamedTuple):
         Hashes of the ids so far, where ids must be unique.
     finished : bool
         True when every row is adapted.
+    read : ReadMark or None
+        The bytes that were read when the state was saved, which a resumed run must find again; None as `out`.
     """
 
     name: str
@@ -92,6 +95,7 @@ class FileProgress(NamedTuple):
     found: bytes | None = None
     ids: NDArray[np.uint64] | None = None
     finished: bool = False
+    read: ReadMark | None = None
 
     @property
     def parts(self) -> dict[Path, Path]:
@@ -108,6 +112,7 @@ class FileProgress(NamedTuple):
             "rounds": _saved_mark(self.rounds),
             "before": _array(self.before),
             "found": None if self.found is None else _array(self.found),
+            "read": None if self.read is None else tuple(self.read),
         }
 
     @classmethod
@@ -119,10 +124,11 @@ class FileProgress(NamedTuple):
             rounds=_mark(fields["rounds"]),
             before=fields["before"].tobytes(),
             found=None if fields["found"] is None else fields["found"].tobytes(),
+            read=None if fields["read"] is None else ReadMark(*fields["read"]),
         )
 
 
-class StreamState(Component, saved_as="adapt_state"):
+class StreamState(Component, saved_as="adapt_state", layout=2):
     """The state of a stream that comes in files.
 
     Attributes
@@ -135,8 +141,9 @@ class StreamState(Component, saved_as="adapt_state"):
         Fingerprint of the holdout.
     files, rows : int
         The numbers of files and of rows that were taken in.
-    finished_files : (n, 16) array of uint8
-        The files that were taken in: the first bytes of their fingerprints.
+    finished_files : (n, 32) array of uint8
+        The files that were taken in: the first bytes of both parts of their fingerprints. Zeros in the place of the
+        second part are of a version that hashed samples only.
     label_counts : LabelCounts
         Counts of right predictions, by the labels that came with the rows.
     late_labels : int
@@ -154,7 +161,7 @@ class StreamState(Component, saved_as="adapt_state"):
     def __init__(self) -> None:
         self.files = 0
         self.rows = 0
-        self.finished_files = np.empty((0, _BYTES), dtype=np.uint8)
+        self.finished_files = np.empty((0, 2 * _BYTES), dtype=np.uint8)
         self.label_counts = LabelCounts()
         self.late_labels = 0
         self.clock: Clock | None = None
@@ -192,9 +199,25 @@ class StreamState(Component, saved_as="adapt_state"):
         """The last file, if it is not finished."""
         return None if self.file is None or self.file.finished else self.file
 
-    def has_done(self, fingerprint: str) -> bool:
-        """Tell whether a file was taken in."""
-        return bool((self.finished_files == _first_bytes(fingerprint)).all(axis=1).any())
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Layout 1 knew files by their samples only."""
+        before = state["finished_files"]
+        finished = np.zeros((len(before), 2 * _BYTES), dtype=np.uint8)
+        finished[:, :_BYTES] = before
+        file = state["file"]
+        return params, state | {"finished_files": finished, "file": None if file is None else file | {"read": None}}
+
+    def has_done(self, content: Content) -> bool:
+        """Tell whether a file was taken in; reads it only if there is one with the same samples."""
+        samples, contents = self.finished_files[:, :_BYTES], self.finished_files[:, _BYTES:]
+        alike = contents[(samples == _first_bytes(content.samples)[:_BYTES]).all(axis=1)]
+        if not len(alike):
+            return False
+        mine = _first_bytes(content.whole())[_BYTES:]
+        return bool(((alike == mine) | (alike == 0)).all(axis=1).any())
 
     def begin(self, file: FileProgress, found: bytes | None) -> FileProgress:
         """Note that a file is begun, the state before it, and the state file that was `found`."""
@@ -214,7 +237,7 @@ class StreamState(Component, saved_as="adapt_state"):
         self.files += 1
         if self.file.fingerprint is not None:
             self.finished_files = np.concatenate([self.finished_files, [_first_bytes(self.file.fingerprint)]])
-        self.file = self.file._replace(found=None, ids=None, out=None, rounds=None, finished=True)
+        self.file = self.file._replace(found=None, ids=None, out=None, rounds=None, read=None, finished=True)
 
     def save(self, path: Path) -> None:
         """Write it, whole or not at all."""
@@ -234,7 +257,9 @@ def _array(data: bytes) -> NDArray[np.uint8]:
 
 
 def _first_bytes(fingerprint: str) -> NDArray[np.uint8]:
-    return _array(bytes.fromhex(fingerprint)[:_BYTES])
+    """The first bytes of both parts of a fingerprint; zeros in the place of a part that is not there."""
+    parts = (bytes.fromhex(part)[:_BYTES] for part in (fingerprint[:SAMPLES_LENGTH], fingerprint[SAMPLES_LENGTH:]))
+    return _array(b"".join(part.ljust(_BYTES, b"\0") for part in parts))
 
 
 def read_state_file(path: Path) -> bytes | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
+from baserate.files.content import Content
 from baserate.files.errors import FileProblemError
 
 BLOCK = 1 << 23
@@ -18,7 +19,9 @@ class Block(NamedTuple):
     start: int
 
 
-def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = BLOCK) -> Iterator[Block]:
+def blocks(
+    file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = BLOCK, content: Content | None = None
+) -> Iterator[Block]:
     """Blocks of whole lines from where the file stands to its end.
 
     Parameters
@@ -33,10 +36,16 @@ def blocks(file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = 
         True if a line may go on within quotes, as in CSV.
     size : int
         The number of bytes to read at a time.
+    content : Content, optional
+        Is given what is read.
     """
+    place = start
     rest = b""
     read = getattr(file, "read1", file.read)  # of a pipe, take what is there
     while more := read(size):
+        if content is not None:
+            content.take(place, more)
+        place += len(more)
         data = rest + more if rest else more
         cut = _end_of_lines(data, quoted)
         if cut == 0 and len(data) > _LONGEST:

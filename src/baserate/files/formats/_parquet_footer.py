@@ -26,6 +26,7 @@ MAGIC = b"PAR1"
 # Numbers of fields, from the definition of the format.
 _N_ROWS, _ROW_GROUPS, _COLUMNS, _GROUP_ROWS, _GROUP_OFFSET, _ORDINAL = 3, 4, 1, 3, 5, 7
 _CHUNK_OFFSET, _CHUNK_META, _INDEXES = 2, 3, (4, 5, 6, 7)
+_COMPRESSED_SIZE = 7
 _META_OFFSETS = (9, 10, 11)  # of the data pages, an index page, a dictionary page
 _BLOOM = (14, 15)
 
@@ -55,6 +56,20 @@ def read_footer(path: Path, longest: int) -> Struct | None:
 def group_rows(footer: Struct) -> list[int]:
     """The number of rows of each row group."""
     return [group.value[_GROUP_ROWS].value for group in footer[_ROW_GROUPS].value]
+
+
+def group_ends(footer: Struct) -> list[int]:
+    """The place in the file at or after which each row group ends."""
+    return [
+        max((_chunk_end(chunk.value[_CHUNK_META].value) for chunk in group.value[_COLUMNS].value), default=0)
+        for group in footer[_ROW_GROUPS].value
+    ]
+
+
+def _chunk_end(meta: Struct) -> int:
+    # The dictionary, if there is one, comes before the data, so that this may be too far by its length.
+    begin = max(int(meta[field].value) for field in _META_OFFSETS if field in meta)
+    return begin + int(meta[_COMPRESSED_SIZE].value)
 
 
 def take_footer(file: IO[bytes], place: int, n_groups: int) -> Part:

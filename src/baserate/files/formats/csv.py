@@ -31,7 +31,7 @@ class CsvReader:
 
     def _begin(self, source: Source) -> None:
         """Read the header."""
-        self._blocks = blocks(self._file, 0, source.shown, quoted=True)
+        self._blocks = blocks(self._file, 0, source.shown, quoted=True, content=source.content)
         first = next(self._blocks, None)
         if first is None:
             raise FileProblemError(source.shown, "is empty; expected a header and at least one row")
@@ -69,7 +69,9 @@ class CsvReader:
     ) -> Iterator[Chunk]:
         if row or mark:
             self._file.seek(mark)
-            found: Iterator[Block] = blocks(self._file, mark, self._source.shown, quoted=True)
+            found: Iterator[Block] = blocks(
+                self._file, mark, self._source.shown, quoted=True, content=self._source.content
+            )
         else:
             found = self._all_blocks()
         width = len(self.columns)

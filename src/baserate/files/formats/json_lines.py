@@ -39,7 +39,7 @@ class JsonLinesReader:
 
     def _begin(self, source: Source) -> None:
         """Read the first line."""
-        self._blocks = blocks(self._file, 0, source.shown, quoted=False)
+        self._blocks = blocks(self._file, 0, source.shown, quoted=False, content=source.content)
         first = next(self._blocks, None)
         if first is None or not first.data.strip():
             raise FileProblemError(source.shown, "is empty; expected at least one line")
@@ -70,7 +70,7 @@ class JsonLinesReader:
         if row or mark:
             self._parsed(self._first.data, numbers, 0)  # for the types, as the run from the start had them
             self._file.seek(mark)
-            found = blocks(self._file, mark, self._source.shown, quoted=False)
+            found = blocks(self._file, mark, self._source.shown, quoted=False, content=self._source.content)
         for block in found:
             frame = self._parsed(block.data, numbers, row)
             if of_one_type is not None:

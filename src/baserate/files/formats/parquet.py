@@ -5,7 +5,14 @@ from typing import IO, Any
 
 from baserate.files.errors import FileProblemError
 from baserate.files.formats._column_types import parts_of
-from baserate.files.formats._parquet_footer import footer_of, group_rows, part_of_footer, read_footer, take_footer
+from baserate.files.formats._parquet_footer import (
+    footer_of,
+    group_ends,
+    group_rows,
+    part_of_footer,
+    read_footer,
+    take_footer,
+)
 from baserate.files.formats._sinks import FileSink
 from baserate.files.formats.format import CELLS, Chunk, Format, SinkMark, check_columns
 from baserate.files.source import Source
@@ -31,17 +38,18 @@ class ParquetReader:
             raise FileProblemError(
                 source.name, f"is not a Parquet file, or is truncated or damaged ({str(error).splitlines()[0]})"
             ) from error
-        self.n_rows: int | None = sum(self._groups)
+        self.n_rows: int | None = sum(n for n, _ in self._groups)
         if not self.n_rows:
             raise FileProblemError(source.name, "is empty; it has columns, but no rows")
 
-    def _read_groups(self) -> list[int]:
-        """Rows of each row group: it is quicker to read them whole. A long footer is not worth the look."""
+    def _read_groups(self) -> list[tuple[int, int]]:
+        """Rows of each row group, and where it ends: to read them whole is quicker. A long footer is not worth it."""
         footer = read_footer(self._source.path, _LONG_FOOTER)
         if footer is not None:
-            return group_rows(footer)
+            return list(zip(group_rows(footer), group_ends(footer), strict=True))
         pl = polars()
-        return [pl.scan_parquet(self._source.path, glob=False).select(pl.len()).collect().item()]
+        n_rows = pl.scan_parquet(self._source.path, glob=False).select(pl.len()).collect().item()
+        return [(n_rows, self._source.path.stat().st_size)]
 
     def close(self) -> None:
         pass
@@ -60,8 +68,10 @@ class ParquetReader:
                 )
         most = max(CELLS // len(self.columns), 1024)
         begin = 0
-        for n in self._groups:
+        for n, place in self._groups:
             end = begin + n
+            if self._source.content is not None and end > row:
+                self._source.content.read_to(place)  # while polars reads the same, which is then in memory
             for start in range(max(begin, row), end, most):
                 try:
                     with no_panic():
