@@ -153,7 +153,10 @@ class Number:
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse another type, or a number out of range."""
-        if not isinstance(value, Real) or isinstance(value, bool) or (self.finite and not np.isfinite(float(value))):
+        huge = isinstance(value, Integral) and abs(int(value)) > 2**1000  # which is no float
+        if not isinstance(value, Real) or isinstance(value, bool) or huge:
+            raise UnreadableError(f"holds {where} that is no number, or too large a one")
+        if self.finite and not np.isfinite(float(value)):
             raise UnreadableError(f"holds {where} that is no finite number")
         if not (self.low <= float(value) <= self.high or (not self.finite and np.isnan(float(value)))):
             raise UnreadableError(f"holds {where} that is no number from {self.low} to {self.high}")
