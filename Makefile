@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-python test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers clean
+.PHONY: help demo test check format test-system test-lowest test-python test-data fuzz perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -51,6 +51,10 @@ test-python: .venv-$(OTHER)/test.stamp
 test-data: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 lab/tests/datasets -m data
 
+## fuzz                  crafted state files: each is refused, or works (an hour; goes on where it was stopped)
+fuzz: $(VENV)/test.stamp
+	$(VENV)/bin/python tools/fuzz.py --cases 100000 --seconds 3600 --resume .fuzz-cache/run.json
+
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
 	$(VENV)/bin/python perf/run.py
@@ -81,7 +85,7 @@ bench-trackers: $(VENV)/test.stamp
 
 ## clean                 remove everything that the other targets made
 clean:
-	rm -rf .venv .venv-* build dist lab/build lab/dist src/*.egg-info lab/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce baserate-trackers
+	rm -rf .venv .venv-* build dist lab/build lab/dist src/*.egg-info lab/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz-cache fuzz-failures baserate-demo.html baserate-reproduce baserate-trackers
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:

@@ -1,1 +1,1 @@
-"""A structured fuzzer of state files: valid files with one thing wrong are refused, or work; `tools/fuzz.py` runs it."""
+"""A structured fuzzer of state files: a valid one with something changed is refused, or works. See `tools/fuzz.py`."""

@@ -132,8 +132,8 @@ def _header(members, random):
     """The header of an array says something else than there is."""
     i = random.randrange(1, len(members)) if len(members) > 1 else 0
     old, new = random.choice(
-        [(b"<f8", b"|O8"), (b"<f8", b"<c8"), (b"<i8", b"<M8"), (b"(3", b"(9"), (b"(", b"(99999999999,"), (b"(", b"(-1,"),
-         (b"False", b"True "), (b"<f8", b">f8"), (b"\x93NUMPY\x01", b"\x93NUMPY\x03"), (b"(", b"(0,")]
+        [(b"<f8", b"|O8"), (b"<f8", b"<c8"), (b"<i8", b"<M8"), (b"(3", b"(9"), (b"(", b"(99999999999,"),
+         (b"(", b"(-1,"), (b"False", b"True "), (b"<f8", b">f8"), (b"\x93NUMPY\x01", b"\x93NUMPY\x03"), (b"(", b"(0,")]
     )  # fmt: skip
     content = members[i][1].replace(old, new, 1)
     members[i] = (members[i][0], content)

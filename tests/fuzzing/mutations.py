@@ -1,4 +1,4 @@
-"""Crafted state files: a valid one, and one thing in it changed, or two or three. A number gives a file, always the same."""
+"""Crafted state files: valid ones with one to three things changed. A number gives a file, and always the same."""
 
 import copy
 import random
@@ -8,7 +8,7 @@ import numpy as np
 from .archives import Draft, damaged, packed
 
 NUMBERS = (
-    0, 1, 2, -1, 3, 4, 100, 2**31, 2**53, 2**62, 2**63 - 1, 2**63, 2**64, 10**400, -(2**63),
+    0, 1, 2, -1, 3, 4, 100, 2**31, 2**52, 2**54, 2**62, 2**63 - 1, 2**63, 2**64, 10**400, -(2**63),
     0.0, -0.0, 0.5, 1.0, 1.5, -1.0, 1e-9, 1e9, 1e18, 1e154, 1e308, -1e308, 5e-324, 2.2e-308,
     float("nan"), float("inf"), float("-inf"),
 )  # fmt: skip
@@ -26,7 +26,7 @@ TEXTS = (
 )
 OTHERS = (None, True, False, [], {}, [1.0], {"a": 1}, {"$tuple": []}, {"$array": 0, "scalar": True})
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-324, 1e9, 1e18, 1e154, 1e308, -1e308, np.nan, np.inf, -np.inf)
-_INTS = (0, 1, -1, 2, 3, 4, 1000, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63))
+_INTS = (0, 1, -1, 2, 3, 4, 1000, 2**31, 2**52, 2**54, 2**62, 2**63 - 1, -(2**63))
 
 
 class Mutator:
@@ -38,10 +38,12 @@ class Mutator:
         The valid files.
     seed : int
         Another seed gives other files.
+    only : str
+        Valid files are changed whose names begin with it; parts are put in from all.
     """
 
-    def __init__(self, goldens, seed):
-        self.goldens = goldens
+    def __init__(self, goldens, seed, only=""):
+        self.goldens = [golden for golden in goldens if golden.name.startswith(only)]
         self.seed = seed
         self._parts = [(golden, node) for golden in goldens for node in golden.parts]
         self._names = sorted({node["$class"] for _, node in self._parts})
@@ -57,7 +59,7 @@ class Mutator:
         members = draft.members()
         if rng.random() < 0.08:
             data, change = damaged(members, rng)
-            return data, draft.name, change
+            return data, draft.name, "; ".join([change, *changes])
         return packed(members), draft.name, "; ".join(changes)
 
     def _change(self, draft, rng):
@@ -94,7 +96,7 @@ class Mutator:
         return f"array: {name}"
 
     def _of_dict(self, draft, place, node, rng):
-        if "$class" in node:
+        if "$class" in node and all(isinstance(node.get(half), dict) for half in ("params", "state")):
             kind = rng.randrange(6)
             if kind == 0:
                 node["$class"] = rng.choice([*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []])
@@ -104,7 +106,7 @@ class Mutator:
                 return f"layout {node['layout']!r}"
             if kind == 2:
                 return self._put_part(draft, place, rng.choice(self._parts))
-            if kind == 3 and node["$class"] in self._alike:
+            if kind == 3 and node["$class"] in self._names:
                 return self._put_part(draft, place, rng.choice(self._alike[node["$class"]]))
             if kind == 4:  # a parameter that the state holds a second time
                 names = [*node["params"], "set_state", "__class__", "predict", "__dict__", "_layout", "saves"]
@@ -112,7 +114,7 @@ class Mutator:
                 node["state"][name] = rng.choice([*NUMBERS, *TEXTS, *OTHERS, node["params"].get(name)])
                 return f"{name} in state"
             half = rng.choice(["params", "state"])
-            other = rng.choice(self._alike.get(node["$class"], self._parts))
+            other = rng.choice(self._alike[node["$class"]] if node["$class"] in self._names else self._parts)
             node[half] = _moved(draft, other[0], other[1][half])
             return f"{half} of {other[0].name}"
         if "$generator" in node:

@@ -4,6 +4,7 @@ import multiprocessing
 import multiprocessing.connection
 import resource
 import time
+from pathlib import Path
 
 from .using import Outcome, outcome
 
@@ -96,8 +97,7 @@ def _try(mutator, pipe):
 
 def _size():
     """How much memory this process has asked for."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def tried(mutator, chunks, jobs, until):
