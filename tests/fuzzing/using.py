@@ -5,12 +5,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from baserate.files.adapting.state import StreamState
 from sklearn.exceptions import NotFittedError
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
-from baserate.checks._roles import PROBA, ESTIMATES, X, Y, role_of
+from baserate.checks._roles import ESTIMATES, PROBA, X, Y, role_of
+from baserate.files.adapting.state import StreamState
 from baserate.protocols import Adapter, CorrectableTracker, Learner, Tracker
 from baserate.state import dumps, loads
 from baserate.state.unreadable import UnreadableError

@@ -21,6 +21,8 @@ from baserate.validation import (
     check_real,
 )
 
+MOST_STEPS = 1_000_000
+"""The largest `max_iter`: a batch that takes more would seem to hang."""
 _MOST = 1000  # largest number of classes in a Newton step, the cost of which is cubic
 _HALVINGS = 10
 _PROXIMAL = 1e-10  # proximal term, relative to the curvature: makes the quadratic model strictly convex
@@ -216,7 +218,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
     tol : float
         Stop when a step changes q by no more than this (L1 distance). The published runs use 1e-6.
     max_iter : int
-        Largest number of steps.
+        Largest number of steps, up to a million.
     accelerate : bool
         ``False``: plain EM, which at the same `tol` stops further from the maximum. The published runs are
         ``MLLS(tol=1e-6, accelerate=False)``.
@@ -247,7 +249,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
             "base": Text(("outputs", "prior")),
             "source_prior": Maybe(Plain()),
             "tol": Number(0.0, 1.0),
-            "max_iter": Whole(1),
+            "max_iter": Whole(1, MOST_STEPS),
             "accelerate": ON_OR_OFF,
         },
         state={"base_": priors("k", low=5e-324, within=1e-9), "_bound": priors("bound")},
@@ -315,7 +317,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
     def _check_parameters(self) -> None:
         check_option(self.base, "base", ["prior", "outputs"])
         check_real(self.tol, "tol", 0.0, 1.0)
-        check_integer(self.max_iter, "max_iter", 1)
+        check_real(check_integer(self.max_iter, "max_iter", 1), "max_iter", 1, MOST_STEPS)
 
     def _given_prior(self, bound: FloatArray | None, n_classes: int | None) -> FloatArray:
         given = bound if self.source_prior is None else self.source_prior
