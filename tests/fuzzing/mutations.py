@@ -236,7 +236,7 @@ def _with_special(array, rng):
         array[_some(array, rng)] = min(max(rng.choice(_INTS), limits.min), limits.max)
     elif array.dtype.kind == "b":
         array[_some(array, rng)] ^= True
-    else:
+    elif array.dtype.kind == "U":
         array[_some(array, rng)] = rng.choice(TEXTS[:4])
     return array
 

@@ -158,13 +158,12 @@ class Number:
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse another type, or a number out of range."""
-        huge = isinstance(value, Integral) and abs(int(value)) > 2**1000  # which is no float
-        if not isinstance(value, Real) or isinstance(value, bool) or huge:
-            raise UnreadableError(f"holds {where} that is no number, or too large a one")
-        if self.finite and not np.isfinite(float(value)):
-            raise UnreadableError(f"holds {where} that is no finite number")
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise UnreadableError(f"holds {where} that is no number")
         if isinstance(value, Integral) and not -(2**63) <= int(value) < 2**63:  # compiled code cannot take it
             raise UnreadableError(f"holds {where} that is too large a number")
+        if self.finite and not np.isfinite(float(value)):
+            raise UnreadableError(f"holds {where} that is no finite number")
         if not (self.low <= float(value) <= self.high or (not self.finite and np.isnan(float(value)))):
             raise UnreadableError(f"holds {where} that is no number from {self.low} to {self.high}")
 
