@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
-from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 
 from baserate_lab.bench.store import Store
 
@@ -38,10 +37,6 @@ def each(
         Exceptions that make the item's result a `Failure`; any other exception ends the run.
     """
     tasks = [delayed(_guarded)(function, index, item, expected) for index, item in enumerate(items)]
-    if tasks:
-        # Processes of an earlier run leave when they are idle for long, and a task that is handed to one that is about
-        # to leave is never done: the run would wait for it for ever.
-        get_reusable_executor().shutdown(wait=True)
     try:
         one_by_one = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
     except ValueError:  # this backend returns its results all at once
