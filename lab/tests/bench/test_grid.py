@@ -212,7 +212,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     running = set(threading.enumerate())
     # Workers in threads of this process: nothing to start, nothing to leave behind.
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         yield client
     deadline = time.monotonic() + 5
     while left := {thread for thread in set(threading.enumerate()) - running if not thread.daemon}:

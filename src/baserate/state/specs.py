@@ -3,6 +3,7 @@
 Sizes in shapes are named (``"k"``): a name stands for the same number throughout an object.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -184,14 +185,17 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, or one of several."""
+    """A text, one of several, or one that a regular expression matches as a whole."""
 
     choices: tuple[str, ...] | None = None
+    pattern: str | None = None
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse anything else."""
         if not isinstance(value, str) or (self.choices is not None and value not in self.choices):
             raise UnreadableError(f"holds {where} that is none of {self.choices or 'texts'}")
+        if self.pattern is not None and re.fullmatch(self.pattern, value) is None:
+            raise UnreadableError(f"holds {where} that is not like {self.pattern}")
 
 
 @dataclass(frozen=True)
