@@ -455,21 +455,6 @@ def test_a_file_that_grows_while_it_is_read_is_refused(form, earlier, tmp_path, 
     assert (Path("kept").read_bytes() if earlier else None) == kept
 
 
-def test_a_state_that_knew_samples_only_still_knows_its_files(tmp_path):
-    options = ["--holdout", "holdout.csv", "--state", "kept", "--rounds", "1000", "--json"]
-    for i, name in enumerate("ab"):
-        write(frame(500, seed=i)[0], tmp_path / f"{name}.csv")
-        done(f"{name}.csv", "-o", f"{name}.out.csv", *options)
-    held = state.load("kept")
-    held.finished_files = held.finished_files.copy()
-    held.finished_files[:, 16:] = 0
-    held.file = held.file._replace(fingerprint=held.file.fingerprint[:64])
-    held.holdout = held.holdout[:64]
-    held.save(Path("kept"))
-    assert json.loads(done("a.csv", "-o", "a.out.csv", *options).stdout)["earlier_file"]
-    assert json.loads(done("b.csv", "-o", "b.out.csv", *options).stdout)["nothing_to_do"]
-
-
 def test_another_file_waits_until_the_first_is_finished(tmp_path, monkeypatch):
     for i in range(2):
         write(frame(N, seed=i)[0], tmp_path / f"s{i}.csv")
