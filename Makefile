@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-data perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers clean
+.PHONY: help demo test check format test-system test-lowest test-python test-data fuzz perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -37,13 +37,23 @@ test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
 NEED_MORE = --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
+OTHER := $(if $(filter test-python,$(MAKECMDGOALS)),$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'),lowest)
+TEST_OTHER = .venv-$(OTHER)/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch is not there, river where it can be had
 ## test-lowest           the tests against the lowest allowed versions of the dependencies
-test-lowest: .venv-lowest/test.stamp
-	.venv-lowest/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch and river are not there
+test-lowest: .venv-$(OTHER)/test.stamp
+	$(TEST_OTHER)
+
+## test-python           the tests under another Python: make test-python PYTHON=python3.13
+test-python: .venv-$(OTHER)/test.stamp
+	$(TEST_OTHER)
 
 ## test-data             fetch every data set that can be had, and look at it (slow; needs a network)
 test-data: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 lab/tests/datasets -m data
+
+## fuzz                  crafted state files: each is refused, or works (an hour; goes on where it was stopped)
+fuzz: $(VENV)/test.stamp
+	$(VENV)/bin/python tools/fuzz.py --cases 100000 --seconds 3600 --resume .fuzz-cache/run.json
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
@@ -75,7 +85,7 @@ bench-trackers: $(VENV)/test.stamp
 
 ## clean                 remove everything that the other targets made
 clean:
-	rm -rf .venv .venv-lowest build dist lab/build lab/dist src/*.egg-info lab/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache baserate-demo.html baserate-reproduce baserate-trackers
+	rm -rf .venv .venv-* build dist lab/build lab/dist src/*.egg-info lab/src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .fuzz-cache fuzz-failures baserate-demo.html baserate-reproduce baserate-trackers
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/python.stamp:
@@ -96,9 +106,14 @@ $(VENV)/check.stamp: $(VENV)/test.stamp
 	$(PIP) install --group check
 	@touch $@
 
-.venv-lowest/test.stamp: pyproject.toml lab/pyproject.toml tools/lowest.py
-	"$(PYTHON)" -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
+.venv-$(OTHER)/test.stamp: pyproject.toml lab/pyproject.toml tools/lowest.py
+	"$(PYTHON)" -m venv .venv-$(OTHER)
+	.venv-$(OTHER)/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
+ifeq ($(OTHER), lowest)
 	"$(PYTHON)" tools/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files]" --editable lab --group test --constraint .venv-lowest/lowest.txt
+else
+	.venv-$(OTHER)/bin/python -m pip --disable-pip-version-check -qq install --editable ".[plot,files]" --editable lab --group test
+	-.venv-$(OTHER)/bin/python -m pip --disable-pip-version-check -qq install --only-binary river river
+endif
 	@touch $@

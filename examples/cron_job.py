@@ -1,8 +1,8 @@
-"""A job that runs once a day: ``baserate adapt DAY --holdout HOLDOUT -o OUT --state STATE``, and nothing else.
+"""A daily job that is only one command: ``baserate adapt DAY --holdout HOLDOUT -o OUT --state STATE``.
 
-The first run learns the holdout, the others go on where the one before stopped. A run that is killed is run again: its
-output is the same as if nothing had happened. Here three days are played through, and the second run is killed on its
-way, without a chance to clean up.
+The first run fits on the holdout; each later run resumes where the previous one stopped. A killed run is simply run
+again, and its output is the same as without the kill. This example simulates three days and kills the second run
+halfway, without a chance to clean up.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ ROWS, ROUND = 1000, 100
 
 
 def write(path, proba, y=None):
-    """A file of probabilities, with labels if there are any."""
+    """Write a file of probabilities, with labels if there are any."""
     columns = [f"p_{c}" for c in range(proba.shape[1])]
     table = np.column_stack([proba] if y is None else [proba, y])
     header = ",".join(columns if y is None else [*columns, "label"])
@@ -29,7 +29,7 @@ def write(path, proba, y=None):
 
 
 def job(folder, day):
-    """What a crontab would have in it."""
+    """Command of a crontab entry."""
     words = ["adapt", f"day{day}.csv", "--holdout", "holdout.csv", "-o", f"adapted{day}.csv"]
     words += ["--state", "shop.state", "--rounds", str(ROUND)]
     quiet = subprocess.DEVNULL
@@ -37,7 +37,7 @@ def job(folder, day):
 
 
 def main(seed=0):
-    """Play three days, and compare with a process that was never stopped."""
+    """Simulate three days, and compare with a process that was never stopped."""
     images = outputs("mnist", "forest")
     drift = Monotone(second=np.eye(10)[3])
     stream = sample_stream(images.target_proba, images.target_y, drift, n_rounds=3, batch_size=ROWS, rng=seed)
@@ -51,7 +51,8 @@ def main(seed=0):
             write(folder / f"day{batch.index}.csv", batch.proba)
             if batch.index == 1:
                 killed = job(folder, 1)
-                time.sleep(1.0)
+                while killed.poll() is None and not list(folder.glob(".adapted1.csv.*.part")):
+                    time.sleep(0.01)  # it has not started to write
                 killed.kill()
                 print(f"day 1: killed, exit status {killed.wait()}, run again")
             if job(folder, batch.index).wait() != 0:

@@ -1,7 +1,7 @@
-"""Labels that come late, and for few: each sample has an id, and its label is handed over when it arrives.
+"""Late labels for a few samples: each sample has an id, under which its label is passed on when it arrives.
 
-News are sorted into twenty groups by a model that confuses some of them. A person reads three of ten, and says five
-rounds later where they belong; one round of ten is forgotten for so long that the adapter no longer waits.
+A model sorts news into twenty groups, and confuses some of them. A person labels three of ten, five rounds later. The
+labels of one round in ten come so late that the adapter no longer waits for them.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ DELAY = 5
 
 
 def follow(stream, adapter, share, rng):
-    """Predict a stream, and hand over a share of the labels late; gives the error, and how far off the mix was."""
+    """Predict a stream and pass on a share of the labels late; returns the errors of labels and class mix."""
     wrong, n, off, post = 0, 0, [], []
     for batch in stream:
         ids = [f"{batch.index}-{i}" for i in range(len(batch.y))]
@@ -31,7 +31,7 @@ def follow(stream, adapter, share, rng):
 
 
 def main(seed=0):
-    """The same stream of news, twice: without any labels, and with late ones."""
+    """Run the same stream of news without labels, and with late ones."""
     news = outputs("newsgroups", "tfidf")
     stream = list(sample_stream(news.target_proba, news.target_y, Monotone(), n_rounds=300, rng=seed))
     found = {}

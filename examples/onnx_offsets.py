@@ -1,7 +1,7 @@
-"""A model served as ONNX: the correction is an input of its graph, k numbers that may change with every request.
+"""A model served as ONNX, with the correction as an input of its graph: k numbers that may change with every request.
 
-The graph returns the model's own probabilities, which go to the adapter, wherever it runs, and the adapted ones. The
-calibration that the adapter has chosen on the holdout is fixed, and part of the graph.
+The graph returns the model's own probabilities, which are sent to the adapter, and the adapted ones. The calibration
+that the adapter has chosen on the holdout is a fixed part of the graph.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from baserate.shifts import Monotone, sample_stream
 
 
 def calibration(adapter):
-    """The map that an adapter applies first: ``max(p, floor) ** scales * exp(biases)``, normalised."""
+    """Calibration that an adapter applies first: ``max(p, floor) ** scales * exp(biases)``, normalised."""
     chosen = getattr(adapter.calibrator_, "calibrator_", adapter.calibrator_)  # an AutoCalibrator holds its choice
     if chosen is None:
         k = len(adapter.source_prior_)
@@ -65,7 +65,7 @@ def build_graph(model, adapter):
 def main(seed=0):
     """Serve a drifting stream, and compare the graph's probabilities with the adapter's."""
     data = digits.load()
-    model = LogisticRegression(C=1e4, max_iter=1000).fit(data.source_X[:300], data.source_y[:300])  # far too sure
+    model = LogisticRegression(C=1e4, max_iter=1000).fit(data.source_X[:300], data.source_y[:300])  # far too confident
     adapter = baserate.RegressAndReweight().fit(model.predict_proba(data.source_X[300:]), data.source_y[300:])
     session = onnxruntime.InferenceSession(build_graph(model, adapter), providers=["CPUExecutionProvider"])
 

@@ -1,7 +1,7 @@
-"""river: a classifier that learns online, and is kept right where labels are rare.
+"""A river classifier that learns online, and is adapted while labels are rare.
 
-Web sites, honest or made for phishing. In the beginning all are labelled; then one in twenty is, and phishing comes in
-waves.
+The samples are web sites, legitimate or phishing. At first all are labelled; later one in twenty is, and phishing comes
+in waves.
 """
 
 import math
@@ -13,7 +13,7 @@ from baserate.integrations.river import RiverLabelShift
 
 
 def waves(n, rng):
-    """Sites that are drawn anew from real ones, half of them phishing at first, then few and many by turns."""
+    """Sites resampled from real ones; half of them are phishing at first, then few and many in turn."""
     sites = {kind: [x for x, y in datasets.Phishing() if y is kind] for kind in (False, True)}
     for t in range(n):
         share = 0.5 if t < 1000 else (0.05, 0.9)[t // 400 % 2]
@@ -22,7 +22,7 @@ def waves(n, rng):
 
 
 def main(seed=0):
-    """The same classifier alone and in the wrapper, taught the same labels."""
+    """Compare the same classifier alone and in the wrapper, with the same labels."""
     rng = random.Random(seed)
     alone = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     wrapped = RiverLabelShift(preprocessing.StandardScaler() | linear_model.LogisticRegression())

@@ -1,10 +1,9 @@
-"""A spam filter of scikit-learn on a real stream of mail, in the order in which it came.
+"""A scikit-learn spam filter on a real stream of mail, in the order in which it arrived.
 
-The filter (tf-idf and a logistic regression) was trained on mails from before August 2002, of which most were spam;
-later ones are mostly not, and it takes too much of them for spam. Mails come in campaigns, each much like the one
-before, so that the adapter is careful with its correction; where readers mark one mail in ten, it knows that it helps.
-The filter's outputs come with baserate-lab, so that nothing has to be fetched;
-`baserate_lab.datasets.spam_assassin` has the mails.
+The filter (tf-idf and a logistic regression) was trained on mails from before August 2002, most of which were spam.
+Later mails mostly are not, and the filter marks too many of them as spam. Mails come in campaigns of similar mails, so
+the adapter corrects cautiously; if readers mark one mail in ten, it knows that the correction helps. The filter's
+outputs come with baserate-lab, so nothing has to be downloaded; `baserate_lab.datasets.spam_assassin` has the mails.
 """
 
 import numpy as np
@@ -16,14 +15,14 @@ SPAM = 1
 
 
 def judge(mails, told):
-    """The adapted judgements, ten mails at a time; `told` are labels that come after the judgement, -1 for none."""
+    """Adapted predictions, ten mails at a time; `told` are labels that arrive after the prediction, -1 for none."""
     adapter = baserate.RegressAndReweight().fit(mails.holdout_proba, mails.holdout_y)
     tens = [slice(start, start + 10) for start in range(0, len(told), 10)]
     return np.concatenate([adapter.step(mails.target_proba[ten], told[ten]).labels for ten in tens])
 
 
 def main():
-    """Filter four thousand mails as the filter does, with a correction that sees no labels, and with some labels."""
+    """Filter four thousand mails with the filter alone, adapted without labels, and adapted with some labels."""
     mails = outputs("spam_assassin", "tfidf")
     y, own = mails.target_y, mails.target_proba.argmax(axis=1)
     marked = np.where(np.random.default_rng(0).random(len(y)) < 0.1, y, -1)

@@ -1,4 +1,4 @@
-"""A network of torch: its softmax is all that baserate needs."""
+"""A torch network: baserate needs only its softmax."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from baserate.shifts import Square, sample_stream
 
 
 def train(X, y, epochs=30):
-    """A small net for images of 8 x 8, trained as ever."""
+    """Train a small net for 8 x 8 images in the usual way."""
     net = nn.Sequential(nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 10))
     optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
     for _ in range(epochs):
@@ -22,7 +22,7 @@ def train(X, y, epochs=30):
 
 
 def main(seed=0):
-    """Train on 150 digits, then let the digits come and go: most are threes and eights for a while, then all kinds."""
+    """Train on 150 digits, then predict a drifting stream: mostly threes and eights for a while, then all digits."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     data = digits.load()
@@ -30,7 +30,7 @@ def main(seed=0):
 
     @torch.no_grad()
     def predict_proba(X):
-        return torch.softmax(net(torch.tensor(X, dtype=torch.float32)), dim=1).numpy()  # float32 will do
+        return torch.softmax(net(torch.tensor(X, dtype=torch.float32)), dim=1).numpy()  # float32 is enough
 
     adapter = baserate.RegressAndReweight().fit(predict_proba(data.source_X[150:]), data.source_y[150:])
     crowd = np.full(10, 0.01)

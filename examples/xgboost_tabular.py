@@ -1,7 +1,7 @@
-"""XGBoost on a real table: tumours, of which ever fewer are malignant as more people are screened.
+"""XGBoost on a real table of tumours, of which fewer are malignant as more people are screened.
 
 The model is trained on patients of a clinic. Then a screening begins, and the share of malignant tumours falls from a
-third to one in fifty, while each kind looks as before.
+third to one in fifty, while p(x|y) stays the same.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from baserate.shifts import Monotone, sample_stream
 
 
 def screening(X, y, seed):
-    """Errors of the model's own answers and of the adapted ones, and their log losses, over one drifting stream."""
+    """Errors and log losses of the model's own predictions and of the adapted ones, on one drifting stream."""
     rng = np.random.default_rng(seed)
     train, holdout, later = np.split(rng.permutation(len(y)), [150, 350])
     model = XGBClassifier(n_estimators=100, max_depth=3, random_state=seed, n_jobs=1).fit(X[train], y[train])
@@ -31,7 +31,7 @@ def screening(X, y, seed):
 
 
 def main(seed=0):
-    """Five splits of the patients into those trained on, the holdout, and those who come later."""
+    """Average over five splits of the patients into training data, holdout and stream."""
     X, y = load_breast_cancer(return_X_y=True)
     wrong, adapted, loss, adapted_loss = np.mean([screening(X, y, seed + i) for i in range(5)], axis=0)
     print(f"wrong: {wrong:.1%} of the model's own answers, {adapted:.1%} of the adapted ones")

@@ -1,24 +1,24 @@
-"""What the library is measured against: the same mathematics, written directly in numpy, or for a general solver."""
+"""Baselines of the speed measurements: the same mathematics in plain numpy, or for a general solver."""
 
 import cvxpy as cp
 import numpy as np
 
 
 class PlainFLHFTL:
-    """Algorithm "FLH-FTL" of the paper, line by line: every expert's mean is taken afresh from the raw sightings.
+    """Algorithm "FLH-FTL" of the paper, line by line: every expert's mean is computed anew from the raw sightings.
 
-    O(t^2 k) time in round t. The one departure is the library's too: an expert without a sighting predicts `birth`,
-    where the paper has zero. Sightings are kept with one row per class, where numpy averages several times faster than
-    over one row per sighting.
+    O(t^2 k) time in round t. As in the library, an expert without a sighting predicts `birth`, where the paper has
+    zero. Sightings are stored with one row per class, because numpy then averages several times faster than with one
+    row per sighting.
 
     Parameters
     ----------
     birth : (k,) array
-        What an expert predicts before its first sighting.
+        Prediction of an expert before its first sighting.
     rate : float
         The learning rate alpha.
     rounds : int
-        How many sightings to make room for.
+        Largest number of sightings.
     """
 
     def __init__(self, birth, rate, rounds):
@@ -30,7 +30,7 @@ class PlainFLHFTL:
 
     @classmethod
     def at(cls, sightings, weights, birth, rate):
-        """An instance that has seen some sightings already, and arrived at some weights."""
+        """A tracker that has already seen some sightings and has these weights."""
         tracker = cls(birth, rate, len(sightings) + 1)
         tracker._sightings[:, :-1] = sightings.T
         tracker._t = len(sightings)
@@ -39,7 +39,7 @@ class PlainFLHFTL:
 
     def predict(self):
         seen = self._sightings[:, : self._t]
-        # Lines 4 and 5. Kept for `update`, which judges the same predictions.
+        # Lines 4 and 5. Stored for `update`, which scores the same predictions.
         self._predictions = np.array([*(seen[:, j:].mean(axis=1) for j in range(self._t)), self.birth])
         return self.weights @ self._predictions
 
@@ -54,7 +54,7 @@ class PlainFLHFTL:
 
 
 class NumpyFLHFTL:
-    """The same algorithm with cumulative sums, vectorised over the experts: how one would write it in numpy.
+    """The same algorithm with cumulative sums, vectorised over the experts, as one would usually write it in numpy.
 
     One row per sighting, as they arrive. O(t k) time in round t, as the library. Parameters as for `PlainFLHFTL`.
     """
@@ -84,10 +84,10 @@ class NumpyFLHFTL:
 
 
 class _CumulativeSums:
-    """Sums of the first 0, 1, 2, ... sightings, and from them the means of all that follow, for all experts at once.
+    """Cumulative sums of sightings, and the means of every expert computed from them at once.
 
-    One row per class: numpy is at its best when the long axis is the contiguous one. (With one row per sighting, the
-    usual way round, everything below takes twice as long.)
+    Arrays have one row per class: numpy is fastest when the long axis is contiguous. (With one row per sighting, as is
+    usual, everything below takes twice as long.)
     """
 
     def __init__(self, birth, rate, rounds):
@@ -103,14 +103,14 @@ class _CumulativeSums:
         self._means = self._room[:0].reshape(k, 0)
 
     def _average(self):
-        """The means of all sightings but the first j, for j = 0, ..., t - 1."""
+        """Compute the means of all sightings but the first j, for j = 0, ..., t - 1."""
         k, t = len(self.birth), self._t
         self._means = self._room[: k * t].reshape(k, t)  # contiguous, whatever t is
         np.subtract(self._sums[:, t, np.newaxis], self._sums[:, :t], out=self._means)
         self._means *= self._scale[len(self._scale) - t :]
 
     def _judge(self, z):
-        """Squared errors of the means, which are lost; they sit in the first t places of `_losses`."""
+        """Write the squared errors of the means into the first t places of `_losses`; overwrites the means."""
         self._means -= z[:, np.newaxis]
         np.einsum("kj,kj->j", self._means, self._means, out=self._losses[: self._t])
 
@@ -120,7 +120,7 @@ class _CumulativeSums:
 
 
 class TunedNumpyFLHFTL(_CumulativeSums):
-    """The same, tuned: contiguous along the experts, in arrays that are made once, in place, with BLAS and einsum.
+    """The same, tuned: contiguous along the experts, in place in preallocated arrays, with BLAS and einsum.
 
     O(t k) time in round t, as the library. Parameters as for `PlainFLHFTL`.
     """
@@ -156,16 +156,16 @@ class TunedNumpyFLHFTL(_CumulativeSums):
 class TunedNumpyWindowFLHFTL(_CumulativeSums):
     """The variant whose weights belong to window lengths, with cumulative sums, vectorised over the windows.
 
-    The longest window is not judged, and the newborn is the next longer one. Parameters as for `PlainFLHFTL`; `birth`
-    is predicted in the first round only.
+    The longest window is not scored, and the new expert is the next longer window. Parameters as for `PlainFLHFTL`;
+    `birth` is predicted in the first round only.
     """
 
     def predict(self):
         if self._t == 0:
             return self.birth.copy()
         self._average()
-        # Mean j is over the last t - j sightings, and weights are kept by length, shortest first. Copied, because BLAS
-        # does not take an array that runs backwards.
+        # Mean j is over the last t - j sightings; weights are stored by length, shortest first. The copy is needed
+        # because BLAS does not accept reversed arrays.
         return self._means @ self._weights[self._t - 1 :: -1].copy()
 
     def update(self, z):
@@ -184,14 +184,14 @@ class TunedNumpyWindowFLHFTL(_CumulativeSums):
 
 
 def multiply_and_normalise(batch, ratio):
-    """Re-weighting without anything around it."""
+    """Re-weight a batch, with no checks."""
     v = batch * ratio
     v /= v.sum(axis=1, keepdims=True)
     return v
 
 
 def plain_em(batch, base, tol, max_iter=100_000):
-    """The most likely class mix of a batch, by EM from its mean output, until a step changes it by at most `tol`."""
+    """Most likely class mix of a batch, by EM from its mean output until a step changes it by at most `tol`."""
     q = batch.mean(axis=0)
     for _ in range(max_iter):
         posterior = batch * (q / base)
@@ -203,7 +203,7 @@ def plain_em(batch, base, tol, max_iter=100_000):
 
 
 class ConicRLLS:
-    """Regularised weights as a second-order cone problem, which is compiled once; a batch only sets its parameter.
+    """Regularised weights as a second-order cone problem, compiled once; a batch only sets its parameter.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class ConicRLLS:
 
 
 def loop_over_classes_of_heads(adapter, batch, features, y):
-    """A round of UOGD or ATLAS, head by head and class by class; gives the heads after it."""
+    """A round of UOGD or ATLAS, head by head and class by class; returns the heads after it."""
     trained = np.asarray(adapter.coef)
     q = adapter.marginals_.estimate(_softmax(batch @ trained.T))
     heads = []
@@ -249,7 +249,7 @@ def loop_over_classes_of_heads(adapter, batch, features, y):
 
 
 def loop_over_classes_of_priors(adapter, batch, proba, y, source, horizon):
-    """A round of ROGD, entry by entry of the matrix of derivatives; gives the prior after it."""
+    """A round of ROGD, entry by entry of the matrix of derivatives; returns the prior after it."""
     p, k = adapter.prior_, len(source)
     q = adapter.marginals_.estimate(batch)
     gradient = np.zeros(k)

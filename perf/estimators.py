@@ -1,4 +1,4 @@
-"""The measurements of the marginal estimators, each giving rows of the table."""
+"""Measurements of the marginal estimators; each yields rows of the table."""
 
 import cvxpy as cp
 import numpy as np
@@ -27,7 +27,7 @@ def mlls():
         rows = batch / base
         higher = np.log(rows @ ours.estimate(batch)).mean() - np.log(rows @ loop).mean()
         agree("the likelihood that MLLS reaches, and at least that of the loop", min(higher, 0.0), 0.0)
-    for batch in batches[:5]:  # run on, the loop ends where we do
+    for batch in batches[:5]:  # run longer, the loop ends at the same point
         agree("MLLS and EM run to its end", ours.estimate(batch), plain_em(batch, base, 1e-13), tolerance=1e-6)
     times = fastest(
         lambda: seconds(lambda: [ours.estimate(batch) for batch in batches], 10) / len(batches),
@@ -46,7 +46,7 @@ def rlls():
     ours = RLLS().fit(proba, y)
     conic = ConicRLLS(proba, y, ours.rho_)
     for batch in batches:
-        # An interior point is close in value, and less close in place.
+        # An interior-point solution is close in value, and less close in position.
         theirs, q = conic.estimate(batch), ours.estimate(batch)
         agree("RLLS and the conic solver", q, theirs, tolerance=1e-4)
     times = fastest(

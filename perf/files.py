@@ -1,7 +1,7 @@
-"""`baserate adapt` against polars, which reads and writes the same file and does nothing else.
+"""Speed of `baserate adapt` against polars, which only reads and writes the same file.
 
 python perf/files.py                    a million rows, a table
-python perf/files.py --rows 10000000    ten million rows, as the docs state it: a quarter of an hour, 8 GB of disk
+python perf/files.py --rows 10000000    ten million rows, as in the docs: takes a quarter of an hour and 8 GB of disk
 """
 
 import argparse
@@ -34,7 +34,7 @@ _ADAPT = "import sys; from baserate.cli import main; main(['adapt', *sys.argv[1:
 
 
 def write_stream(folder, n_rows, seed=0):
-    """A file of a model's probabilities in each format, and a holdout; the class mix drifts."""
+    """Write a model's probabilities under a drifting class mix in each format, and a holdout."""
     import polars
 
     rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def write_stream(folder, n_rows, seed=0):
 
 
 def _table(rng, n, mix):
-    """Honest probabilities at a balanced mix, of samples of another."""
+    """Samples of a class mix, with probabilities that are calibrated for a balanced mix."""
     import polars
 
     y = rng.choice(K, n, p=mix)
@@ -63,17 +63,17 @@ def _table(rng, n, mix):
 
 
 def child(code, *arguments, new):
-    """Seconds that a process takes, from its start to its end; the files that it makes are not there before."""
+    """Seconds that a process takes from start to end; its output files are removed before."""
     for path in new:
-        path.unlink(missing_ok=True)  # else to get rid of it would be a part of the time
-    os.sync()  # and so would be to write what came before to the disk
+        path.unlink(missing_ok=True)  # otherwise removing it would be timed too
+    os.sync()  # otherwise writing earlier data to disk would be timed too
     start = perf_counter()
     subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True)
     return perf_counter() - start
 
 
 def adapting(n_rows=1_000_000, repeats=3, formats=("parquet", "csv")):
-    """Rows of the table: the whole command, start-up and fit included."""
+    """Rows of the table for the whole command, including start-up and fit."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -101,7 +101,7 @@ def adapting(n_rows=1_000_000, repeats=3, formats=("parquet", "csv")):
 
 
 def peak_memory(n_rows, form):
-    """The largest resident size of the command, in bytes."""
+    """Peak resident memory of the command, in bytes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_stream(folder, n_rows)

@@ -1,4 +1,4 @@
-"""The measurements of the methods that move a prior or a last layer, each giving rows of the table."""
+"""Measurements of the methods that update a prior or a last layer; each yields rows of the table."""
 
 import copy
 

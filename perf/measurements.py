@@ -1,4 +1,4 @@
-"""The measurements, each giving rows of the table."""
+"""Measurements of trackers, adapters and banks; each yields rows of the table."""
 
 import copy
 import functools
@@ -24,7 +24,7 @@ from baserate.trackers import FLHFTL, Aligator, Arrows, FollowTheFixedWindow, Fo
 
 K = 10
 TOLERANCE = 1e-9
-SAMPLED = 40  # rounds of the plain transcription that stand for all of them
+SAMPLED = 40  # rounds of the plain transcription that are timed in place of all
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ class Row:
     subject_seconds, baseline_seconds : float
         The fastest measurement of each.
     better : {"faster", "cheap"}
-        What `ratio` is: ``"faster"``, how many times the baseline takes as long; ``"cheap"``, how many times the
-        subject does.
+        Meaning of `ratio`: ``"faster"``, the baseline's time divided by the subject's; ``"cheap"``, the reverse.
     bound : float, optional
-        What `ratio` must reach (``"faster"``) or may not exceed (``"cheap"``).
+        Least allowed `ratio` (``"faster"``), or largest (``"cheap"``).
     note : str
-        What else a reader must know.
+        Remark for the reader.
     """
 
     what: str
@@ -62,14 +61,14 @@ class Row:
 
     @property
     def passed(self):
-        """Whether the bound is met; None where there is none."""
+        """True if the bound is met; None if there is no bound."""
         if self.bound is None:
             return None
         return self.ratio >= self.bound if self.better == "faster" else self.ratio <= self.bound
 
 
 class DisagreementError(Exception):
-    """Two versions of the same computation differ: their times say nothing."""
+    """Error: two versions of the same computation differ, so their times cannot be compared."""
 
 
 def agree(name, ours, theirs, tolerance=TOLERANCE):
@@ -78,29 +77,29 @@ def agree(name, ours, theirs, tolerance=TOLERANCE):
         raise DisagreementError(f"{name}: versions differ by {gap:.2g}, more than {tolerance:g}")
 
 
-def drifting_sightings(rounds):
-    """Class frequencies of batches of 10 under a class mix that swings between two, the same every run."""
+def drifting_frequencies(rounds):
+    """Class frequencies of batches of 10 under a class mix that swings between two mixes; the same in every run."""
     rng = np.random.default_rng(0)
     ends = rng.dirichlet(np.ones(K), size=2)
     swing = (0.5 + 0.5 * np.sin(np.arange(rounds) / 200))[:, np.newaxis]
     return rng.multinomial(10, swing * ends[0] + (1 - swing) * ends[1]) / 10
 
 
-def play(tracker, sightings):
-    """The whole public loop: what the tracker predicted in each round."""
-    played = np.empty_like(sightings)
-    for t, z in enumerate(sightings):
+def track(tracker, frequencies):
+    """Predictions of a tracker in each round, through its public methods."""
+    played = np.empty_like(frequencies)
+    for t, z in enumerate(frequencies):
         played[t] = tracker.predict()
         tracker.update(z)
     return played
 
 
-def whole_loop(make, sightings):
-    """A contender that plays all rounds with a new tracker; what it costs to make the tracker is left out."""
+def whole_loop(make, frequencies):
+    """A contender that runs all rounds with a new tracker; creating the tracker is not timed."""
 
     def measure():
         tracker = make()
-        return seconds(lambda: play(tracker, sightings))
+        return seconds(lambda: track(tracker, frequencies))
 
     return measure
 
@@ -108,18 +107,18 @@ def whole_loop(make, sightings):
 def flhftl(rounds, *, repeats, full_runs):
     """FLHFTL against numpy with cumulative sums, as usual and tuned, and against the plain transcription.
 
-    The plain transcription is run in full `full_runs` times. If that is 0, sampled rounds stand for it.
+    The plain transcription is run in full `full_runs` times. If that is 0, its time is estimated from sampled rounds.
     """
-    sightings = drifting_sightings(rounds)
+    frequencies = drifting_frequencies(rounds)
     birth, rate = np.full(K, 1 / K), 1 / K
     vectorised = TunedNumpyFLHFTL(birth, rate, rounds)
 
-    # The plain version, as far as it will be timed, must come to the same predictions and weights.
-    plain_at, played = {}, np.empty_like(sightings)
+    # In the rounds that are timed, the plain version must give the same predictions and weights.
+    plain_at, played = {}, np.empty_like(frequencies)
     sampled = set(spread_rounds(rounds, SAMPLED))
-    for t, z in enumerate(sightings):
+    for t, z in enumerate(frequencies):
         if t in sampled:
-            plain_at[t] = PlainFLHFTL.at(sightings[:t], vectorised.weights, birth, rate)
+            plain_at[t] = PlainFLHFTL.at(frequencies[:t], vectorised.weights, birth, rate)
         played[t] = vectorised.predict()
         vectorised.update(z)
         if t in sampled:
@@ -127,27 +126,27 @@ def flhftl(rounds, *, repeats, full_runs):
             agree(f"round {t}, plain and numpy", plain.predict(), played[t])
             plain.update(z)
             agree(f"weights after round {t}, plain and numpy", plain.weights, vectorised.weights)
-    agree(f"FLHFTL and numpy, T = {rounds}", play(FLHFTL(K), sightings), played)
-    agree(f"numpy, as usual and tuned, T = {rounds}", play(NumpyFLHFTL(birth, rate, rounds), sightings), played)
+    agree(f"FLHFTL and numpy, T = {rounds}", track(FLHFTL(K), frequencies), played)
+    agree(f"numpy, as usual and tuned, T = {rounds}", track(NumpyFLHFTL(birth, rate, rounds), frequencies), played)
     what = f"FLHFTL, T = {rounds:,}"
 
     ours, numpys, tuned = fastest(
-        whole_loop(lambda: FLHFTL(K), sightings),
-        whole_loop(lambda: NumpyFLHFTL(birth, rate, rounds), sightings),
-        whole_loop(lambda: TunedNumpyFLHFTL(birth, rate, rounds), sightings),
+        whole_loop(lambda: FLHFTL(K), frequencies),
+        whole_loop(lambda: NumpyFLHFTL(birth, rate, rounds), frequencies),
+        whole_loop(lambda: TunedNumpyFLHFTL(birth, rate, rounds), frequencies),
         repeats=repeats,
     )
     yield Row(what, "numpy, cumulative sums", ours, numpys, "faster", bound=4)
     yield Row(what, "the same, tuned by hand", ours, tuned, "faster")
 
     def one_round(t):
-        plain, z = copy.deepcopy(plain_at[t]), sightings[t]
-        plain.predict()  # in a full run, the round before has filled the caches
+        plain, z = copy.deepcopy(plain_at[t]), frequencies[t]
+        plain.predict()  # fill the caches, as the previous round does in a full run
         return seconds(lambda: (plain.predict(), plain.update(z)))
 
     def all_rounds():
         plain, outcome = PlainFLHFTL(birth, rate, rounds), []
-        taken = seconds(lambda: outcome.append(play(plain, sightings)))
+        taken = seconds(lambda: outcome.append(track(plain, frequencies)))
         agree(f"plain and numpy, T = {rounds}", outcome[0], played)
         return taken
 
@@ -156,7 +155,7 @@ def flhftl(rounds, *, repeats, full_runs):
         *each, taken = fastest(*some_rounds, all_rounds, repeats=full_runs)
     else:
         each = fastest(*some_rounds, repeats=3)
-    # The time of a round grows smoothly with t, so that the middle of a stretch stands for it.
+    # The time of a round grows smoothly with t, so the middle round represents its stretch.
     estimate = sum(each) * rounds / len(each)
     if full_runs:
         note = f"the baseline was run in full; estimated from {SAMPLED} sampled rounds, it would be {estimate:.3g} s"
@@ -169,7 +168,7 @@ def flhftl(rounds, *, repeats, full_runs):
 
 def window_flhftl(rounds, *, repeats):
     """The window variant against numpy with cumulative sums."""
-    sightings = drifting_sightings(rounds)
+    frequencies = drifting_frequencies(rounds)
     birth, rate = np.full(K, 1 / K), 1 / K
 
     def numpys():
@@ -178,13 +177,13 @@ def window_flhftl(rounds, *, repeats):
     def ours():
         return FLHFTL(K, experts="window")
 
-    agree(f"window FLHFTL and numpy, T = {rounds}", play(ours(), sightings), play(numpys(), sightings))
-    times = fastest(whole_loop(ours, sightings), whole_loop(numpys, sightings), repeats=repeats)
+    agree(f"window FLHFTL and numpy, T = {rounds}", track(ours(), frequencies), track(numpys(), frequencies))
+    times = fastest(whole_loop(ours, frequencies), whole_loop(numpys, frequencies), repeats=repeats)
     yield Row(f"FLHFTL by window, T = {rounds:,}", "numpy, tuned by hand", *times, "faster")
 
 
 def model_outputs(rng, n, mix=None):
-    """Probabilities of a model that is right more often than not, and the labels."""
+    """Probabilities of a model that is mostly right, and the labels."""
     y = rng.choice(K, size=n, p=mix)
     scores = np.exp(rng.normal(size=(n, K)) + 3.0 * (y[:, np.newaxis] == np.arange(K)))
     return scores / scores.sum(axis=1, keepdims=True), y
@@ -212,14 +211,16 @@ def steps():
         (Aligator(K), None, ", t ~ 1,000", None),
         (FLHFTL(K), None, ", t ~ 1,000", None),
     ]:
-        # As many rounds before t = 1,000 as after it.
+        # Equally many rounds before and after t = 1,000.
         adapter = drifted_adapter(rng, tracker, 1_000 - number // 2, calibrator)
         ratio = adapter.prior_ / adapter.source_prior_
-        honest = batch if calibrator is None else adapter.calibrator_.transform(batch)
-        agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(honest, ratio))
+        calibrated = batch if calibrator is None else adapter.calibrator_.transform(batch)
+        agree(
+            "step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(calibrated, ratio)
+        )
 
         def step(adapter=adapter):
-            subject = copy.deepcopy(adapter)  # the tracker grows: every measurement starts from the same round
+            subject = copy.deepcopy(adapter)  # the tracker grows, so every measurement starts at the same round
             return seconds(lambda: subject.step(batch), number)
 
         def bare(ratio=ratio):
@@ -230,21 +231,21 @@ def steps():
 
 
 def long_runs():
-    """A round late in a long run against one earlier: trackers of constant memory must not slow down."""
+    """A late round of a long run against an earlier one: trackers of constant memory must not slow down."""
     rng = np.random.default_rng(0)
     early, late = 2**14, 2**17
-    sightings = rng.multinomial(10, np.full(K, 1 / K), size=late) / 10
+    frequencies = rng.multinomial(10, np.full(K, 1 / K), size=late) / 10
     for cls in (Aligator, Arrows):
         trackers = {}
         running = cls(K)
-        for t, z in enumerate(sightings, start=1):
+        for t, z in enumerate(frequencies, start=1):
             running.update(z)
             if t in (early - 1, late - 1):
                 trackers[t + 1] = copy.deepcopy(running)
 
         def rounds(n, trackers=trackers):
             subject = copy.deepcopy(trackers[n])
-            return seconds(lambda: play(subject, sightings[:500])) / 500
+            return seconds(lambda: track(subject, frequencies[:500])) / 500
 
         times = fastest(functools.partial(rounds, late), functools.partial(rounds, early), repeats=15)
         what = f"{cls.__name__}, a round at T = {late:,}"
@@ -277,7 +278,7 @@ def bank():
     names = np.array([f"shop-{i:05d}" for i in range(n_keys)])
     keys = names[key_of_row].tolist()
 
-    # The loop is given its batches sorted and cut for nothing; the bank does that itself.
+    # The loop gets its batches already sorted and split; the bank's time includes that.
     rows_of_key = np.argsort(key_of_row, kind="stable").reshape(n_keys, n_rows)
     batches = [np.ascontiguousarray(proba[rows]) for rows in rows_of_key]
     adapters = [copy.deepcopy(template) for _ in range(n_keys)]
@@ -297,12 +298,12 @@ def bank():
 
 
 def ungated(tracker):
-    """An adapter that does what a key of a bank does."""
+    """An adapter that does the same as one key of a bank."""
     return RegressAndReweight(tracker, calibrator=None, gate=False, alpha=None)
 
 
 def many_keys():
-    """A hundred thousand keys, one sample each, against one object per key; of those a few thousand are measured."""
+    """A hundred thousand keys with one sample each, against one object per key (measured on two thousand objects)."""
     rng = np.random.default_rng(0)
     n_keys, n_objects = 100_000, 2_000
     proba = model_outputs(rng, n_keys)[0]
@@ -331,7 +332,7 @@ def many_keys():
 
 
 def start_up():
-    """How long a person waits before anything happens, against an interpreter that does nothing."""
+    """Start-up times, against an interpreter that does nothing."""
     script = Path(sys.executable).parent / "baserate"
     commands = {
         "import baserate": [sys.executable, "-c", "import baserate"],

@@ -1,4 +1,4 @@
-"""The measurements of the likelihood mixture, each giving rows of the table."""
+"""Measurements of the likelihood mixture; each yields rows of the table."""
 
 import copy
 import functools
@@ -17,30 +17,30 @@ EARLY, LATE = 10**4, 10**6
 ONE_KEY = np.zeros(1, dtype=np.int64)
 
 
-def run(tracker, batches, source, rounds):
-    """Move a tracker by many rounds, without what an adapter does around it."""
+def advance(tracker, batches, source, rounds):
+    """Update a tracker for many rounds, without the adapter around it."""
     z = source[np.newaxis]
     for t in range(rounds):
         tracker.update_rows(tracker._state, ONE_KEY, z, batches[t % len(batches)])
 
 
 def megabytes():
-    """The most memory that this process has ever had."""
+    """Peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def long_run():
-    """A whole step late in a long run against bare numpy, against the same step earlier, and its compiled part."""
+    """A late step of a long run, and its compiled part, against bare numpy and against an earlier step."""
     rng = np.random.default_rng(0)
     adapter = RegressAndReweight(calibrator=None, gate=False, alpha=None).fit(*model_outputs(rng, 5_000))
     source, tracker = adapter.source_prior_, adapter.tracker_
     mixes = rng.dirichlet(np.ones(K), size=3)
     batches = [Evidence(model_outputs(rng, 10, mixes[i % 3])[0], source) for i in range(99)]
     batch = batches[0].proba
-    run(tracker, batches, source, EARLY - 1_000)
+    advance(tracker, batches, source, EARLY - 1_000)
     early = copy.deepcopy(adapter)
     before = megabytes()
-    taken = seconds(lambda: run(tracker, batches, source, LATE - EARLY))
+    taken = seconds(lambda: advance(tracker, batches, source, LATE - EARLY))
     grown = megabytes() - before
     for one in (early, adapter):
         one._refresh()
@@ -76,7 +76,7 @@ def long_run():
 
 
 def default_adapter():
-    """A step with all that says how far to trust it: the check looks at every sample, the gate at every class mix."""
+    """A step of the default adapter, with its assumption check and its gate."""
     rng = np.random.default_rng(0)
     holdout = model_outputs(rng, 1_000)
     mix = rng.dirichlet(np.ones(K))
@@ -98,7 +98,7 @@ def default_adapter():
 
 
 def many_classes():
-    """A round of many samples of many classes against one product of experts and likelihoods."""
+    """A round with many samples and classes, against one matrix product of experts and likelihoods."""
     rng = np.random.default_rng(0)
     k, n = 1_000, 100
     proba, source = rng.dirichlet(np.full(k, 0.3), size=n), np.full(k, 1 / k)
@@ -119,23 +119,23 @@ def many_classes():
 
 
 def whole_run():
-    """All rounds of a stream against exact FLH-FTL: in one call, and round by round."""
+    """All rounds of a stream, in one call and round by round, against exact FLH-FTL."""
     rng = np.random.default_rng(0)
     rounds, source = 10_000, np.full(K, 1 / K)
     starts = np.arange(0, 10 * rounds + 1, 10)
     log = Evidence(np.vstack([model_outputs(rng, 10 * 1_000, mix)[0] for mix in rng.dirichlet(np.ones(K), 10)]), source)
     batches = [Evidence(log.proba[a : a + 10], source) for a in starts[:-1]]
-    sightings = [batch.proba.mean(axis=0) for batch in batches]
+    estimates = [batch.proba.mean(axis=0) for batch in batches]
 
     def in_turns(make):
         tracker = make()
 
-        def play():
-            for z, batch in zip(sightings, batches, strict=True):
+        def track():
+            for z, batch in zip(estimates, batches, strict=True):
                 tracker.predict()
                 tracker.update(z, batch)
 
-        return seconds(play)
+        return seconds(track)
 
     def at_once():
         tracker, evidence = LikelihoodMixture(K), Evidence(log.proba, source, starts=starts)

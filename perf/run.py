@@ -2,7 +2,7 @@
 
 python perf/run.py           a table
 python perf/run.py --json    the same for machines
-python perf/run.py --full    the slowest baseline in full, not from sampled rounds: a quarter of an hour more
+python perf/run.py --full    run the slowest baseline in full instead of sampled rounds: a quarter of an hour more
 """
 
 import argparse
@@ -29,7 +29,7 @@ UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")]
 
 
 def environment():
-    """Processor and versions, without which a time means little."""
+    """Processor and versions, which the times depend on."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -45,7 +45,7 @@ def environment():
 
 
 def plan(full):
-    """Every measurement, under the name to show while it runs."""
+    """All measurements, with the names to show while they run."""
     return [
         ("FLHFTL, T = 1,000", lambda: measurements.flhftl(1_000, repeats=15, full_runs=3)),
         ("FLHFTL, T = 10,000", lambda: measurements.flhftl(10_000, repeats=3, full_runs=int(full))),
@@ -76,7 +76,7 @@ def measure_all(full, err):
         progress = f"[{i}/{len(todo)}] {name}"
         if not err.is_terminal:
             err.print(progress, markup=False)
-        with err.status(progress.replace("[", r"\[")):  # seen on a terminal only
+        with err.status(progress.replace("[", r"\[")):  # shown on a terminal only
             rows.extend(measure())
     return rows
 
@@ -131,8 +131,8 @@ def main():
     options = parser.parse_args()
     err = Console(stderr=True, highlight=False)
     about = environment()
-    warnings.simplefilter("ignore", HoldoutWarning)  # what is timed need not be right
-    with threadpool_limits(1):  # the library uses one thread, but for large banks, so numpy's BLAS does too
+    warnings.simplefilter("ignore", HoldoutWarning)  # only the time matters here
+    with threadpool_limits(1):  # the library uses one thread except for large banks, so BLAS does too
         try:
             rows = measure_all(options.full, err)
         except measurements.DisagreementError as error:

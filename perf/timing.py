@@ -1,4 +1,4 @@
-"""Clocks for a noisy machine: contenders take turns, and the fastest turn of each counts."""
+"""Timing on a noisy machine: contenders take turns, and the fastest turn of each counts."""
 
 import contextlib
 import gc
@@ -7,7 +7,7 @@ from time import perf_counter
 
 @contextlib.contextmanager
 def quiet():
-    """No garbage collection inside: it would be charged to whoever is running when it starts."""
+    """Turn garbage collection off: its time would go to whichever contender is running."""
     was_on = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -28,9 +28,9 @@ def seconds(call, number=1):
 
 
 def fastest(*contenders, repeats):
-    """The least of `repeats` measurements of each contender, a function that measures once and gives seconds.
+    """Fastest of `repeats` measurements of each contender, a function that measures once and returns seconds.
 
-    They take turns, so that a slow minute of the machine hits all of them.
+    Contenders take turns, so that a slow minute of the machine affects all of them.
     """
     best = [float("inf")] * len(contenders)
     for _ in range(repeats):
@@ -39,5 +39,5 @@ def fastest(*contenders, repeats):
 
 
 def spread_rounds(rounds, n):
-    """The middle rounds of `n` equally long stretches of ``range(rounds)``."""
+    """Middle rounds of `n` equally long stretches of ``range(rounds)``."""
     return [int((i + 0.5) * rounds / n) for i in range(n)]

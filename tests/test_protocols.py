@@ -5,6 +5,7 @@ import pytest
 
 from baserate import marginals, trackers
 from baserate.protocols import (
+    BankableTracker,
     BatchedEstimator,
     BindableEstimator,
     BindableTracker,
@@ -37,7 +38,6 @@ def offering(module, contract):
         (trackers, ExpertTracker, {"LikelihoodMixture"}),
         (trackers, TolerantTracker, {"LikelihoodMixture"}),
         (trackers, EvidenceTracker, {"LikelihoodMixture"}),
-        (trackers, ThreadedTracker, set(trackers.__all__) - {"FLHFTL", "LowSwitching"}),
         (marginals, BatchedEstimator, set(marginals.__all__)),
         (marginals, BindableEstimator, {"MLLS"}),
         (marginals, LabelOptionalEstimator, set(marginals.__all__)),
@@ -46,6 +46,11 @@ def offering(module, contract):
 )
 def test_who_offers_what(module, contract, names):
     assert offering(module, contract) == names
+
+
+def test_bankable_trackers_say_whether_they_may_run_in_threads():
+    assert offering(trackers, ThreadedTracker) == offering(trackers, BankableTracker)
+    assert {"LikelihoodMixture", "Aligator"} <= offering(trackers, ThreadedTracker)
 
 
 def test_only_estimators_that_work_without_labels_say_so():

@@ -11,7 +11,7 @@ from baserate import Bank
 from baserate.adapters import Base, Oracle, RegressAndReweight
 from baserate.checks import public_methods
 from baserate.checks._bad_input import BAD, BAD_COUNTS, GOOD, TRUSTING
-from baserate.checks._roles import PROBA, Y, look, prepare
+from baserate.checks._roles import PROBA, Y, output_of, prepare
 from baserate.marginals import BBSE
 from baserate.shifts import Constant, Monotone, sample_stream
 from baserate.state import dumps
@@ -81,7 +81,7 @@ def _call(example, name, arguments, forms):
     given = {a: forms[a](GOOD[a]) if a in forms else GOOD[a] for a in arguments}
     out = getattr(ready, name)(**given)
     out = getattr(out, "proba", out)
-    return ready, out if isinstance(out, np.ndarray) else look(ready)
+    return ready, out if isinstance(out, np.ndarray) else output_of(ready)
 
 
 @pytest.mark.parametrize("form", FORMS)

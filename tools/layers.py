@@ -1,4 +1,4 @@
-"""Check the layers of pyproject.toml with import-linter (its own command breaks where a path has spaces)."""
+"""Check the layers of pyproject.toml with import-linter (its own command fails if a path has spaces)."""
 
 import sys
 

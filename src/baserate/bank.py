@@ -1,4 +1,4 @@
-"""Many keyed streams at once, as a struct of arrays."""
+"""Bank: many keyed streams at once, as a struct of arrays."""
 
 import copy
 import itertools
@@ -23,7 +23,7 @@ Keys = Sequence[Key] | NDArray[Any]
 
 
 class BankStep(NamedTuple):
-    """What one round used: adapted probabilities in the order of the rows, and the class mix of each key in `keys`."""
+    """Result of one round: adapted probabilities in the order of the rows, and the class mix used for each key."""
 
     proba: FloatArray
     keys: list[Key]
@@ -31,10 +31,10 @@ class BankStep(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """A checked batch sorted by key: key j has the rows ``starts[j]:starts[j + 1]``, row i was ``order[i]``."""
+    """A checked batch, sorted by key: key j has the rows ``starts[j]:starts[j + 1]``; row i was row ``order[i]``."""
 
     keys: list[Key]
-    places: IntArray  # of the keys in the bank's arrays; those of new keys follow on those that are held
+    places: IntArray  # indices of the keys in the bank's arrays; new keys follow those that are held
     order: IntArray
     starts: IntArray
     proba: FloatArray
@@ -44,10 +44,10 @@ class _Groups(NamedTuple):
 
 @compiled
 def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Where each key is first, the order that sorts rows by key and leaves each key's rows in theirs, and its starts.
+    """Return the first row of each key, the stable order that sorts rows by key, and where each key starts in it.
 
-    `index` has an entry for every place, whatever is in it: one counts only if the key it leads to leads back. So
-    nothing has to be cleared, and a few rows take little time in a large bank.
+    `index` is scratch space with an entry for every place, in any state: an entry counts only if the key that it points
+    to points back. So it need not be cleared, and a few rows take little time in a large bank.
     """
     n, n_keys = len(places), 0
     first, key_of_row, sizes = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.int64)
@@ -87,25 +87,24 @@ def _check_keys_and_state(saved: Saved) -> str:
 
 
 class Bank(Component, saved_as="bank"):
-    """One fitted `RegressAndReweight`, many independent streams: one per shop, hospital or customer.
+    """One fitted `RegressAndReweight` for many independent streams, such as one per shop, hospital or customer.
 
-    All keys share the model's holdout; each has a class mix of its own. A call of `step` is one round for every key it
-    holds rows of, with as many rows per key as there are; a key gives the same numbers as an adapter of its own with
-    ``gate=False``, bit for bit. A key that was never seen before starts where the tracker starts: by default, at the
-    source prior.
+    All keys share the model's holdout; each has its own class mix. A call of `step` is one round for every key that has
+    rows in it, any number per key. A key gives the same bits as a separate adapter with ``gate=False``. A new key
+    starts where the tracker starts: by default, at the source prior.
 
-    Keys have neither a gate nor a check of label shift: each would take more room and time than all the rest of a key.
-    To be warned, feed an adapter of its own with all samples beside the bank: a mixture of label shifts is one, too.
+    Keys have neither a gate nor a check of label shift, which would take more memory and time than all the rest. To get
+    warnings, run a separate adapter on all samples beside the bank: a mixture of label shifts is a label shift, too.
 
-    Thousands of keys at once are shared out among threads, as many as there are processors for this process; the
-    environment variable ``NUMBA_NUM_THREADS`` sets another number. The results are the same, bit for bit.
+    Thousands of keys are processed in threads, one for each CPU available to this process; the environment variable
+    ``NUMBA_NUM_THREADS`` sets another number. The number of threads does not change the results, bit for bit.
 
-    When the model is redeployed, ``bank.adapter.refit(proba, y)`` takes over its holdout for every key.
+    When the model is redeployed, ``bank.adapter.refit(proba, y)`` fits its new holdout for every key.
 
     Parameters
     ----------
     adapter : RegressAndReweight
-        Fitted, with a tracker of bounded state, such as the default. It is the template: copied, not moved.
+        Fitted, with a tracker of bounded state, such as the default. It is copied, and not changed itself.
 
     Examples
     --------
@@ -145,7 +144,7 @@ class Bank(Component, saved_as="bank"):
         self._threaded = isinstance(adapter.tracker_, ThreadedTracker) and adapter.tracker_.in_threads
         self.rounds_ = 0
         self._row: dict[Key, int] = {}
-        self._state = self._newborns(1)
+        self._state = self._initial_state(1)
         self._last_seen = np.zeros(1, dtype=np.int64)
 
     @property
@@ -164,16 +163,16 @@ class Bank(Component, saved_as="bank"):
         return list(self._row)
 
     def prior(self, keys: Keys) -> FloatArray:
-        """The tracked class mix of some keys, one row each; of a key that is not held, the mix it would start at."""
+        """Return the tracked class mix of some keys, one row each; for a new key, the mix it would start at."""
         return self._priors(self._places(self._check_keys(keys)))
 
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
-        """Adapted probabilities, row by row; changes nothing."""
+        """Return adapted probabilities, row by row; changes nothing."""
         groups = self._group(keys, proba, None)
         return self._predict(groups, self._priors(groups.places))
 
     def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
-        """Take in one round of every key in `keys`.
+        """Update every key in `keys` with one round.
 
         Parameters
         ----------
@@ -187,7 +186,7 @@ class Bank(Component, saved_as="bank"):
         self._update(self._group(keys, proba, y))
 
     def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
-        """Predict a batch, then take it in; return what was used."""
+        """Predict a batch, then update with it; return the probabilities and the class mixes that were used."""
         groups = self._group(keys, proba, y)
         prior = self._priors(groups.places)
         adapted = self._predict(groups, prior)
@@ -195,12 +194,12 @@ class Bank(Component, saved_as="bank"):
         return BankStep(adapted, groups.keys, prior)
 
     def add(self, keys: Keys) -> None:
-        """Make room for keys; those already held stay as they are."""
+        """Add keys; those already held stay as they are."""
         new = dict.fromkeys(self._check_keys(keys))
-        self._bear([key for key in new if key not in self._row])
+        self._add([key for key in new if key not in self._row])
 
     def drop(self, keys: Keys) -> None:
-        """Forget keys. One that comes back starts anew."""
+        """Remove keys. A key that comes back starts anew."""
         gone = set(self._check_keys(keys))
         unknown = gone - self._row.keys()
         if unknown:
@@ -212,14 +211,14 @@ class Bank(Component, saved_as="bank"):
         self._row = {key: row for row, key in enumerate(stay)}
 
     def idle(self, keys: Keys, rounds: int | Sequence[int]) -> None:
-        """Let rounds go by in which nothing came for some keys, as `RegressAndReweight.idle` does.
+        """Let rounds without samples pass for some keys, as `RegressAndReweight.idle` does.
 
         Parameters
         ----------
         keys : sequence of str or of int
-            Which; those that are not held have nothing to forget.
+            The keys; those that are not held have nothing to forget.
         rounds : int or sequence of int
-            How many, for all keys or for each.
+            Number of rounds, for all keys or for each.
         """
         key_list = self._check_keys(keys)
         each = [rounds] * len(key_list) if isinstance(rounds, Integral | bool) else rounds
@@ -235,7 +234,7 @@ class Bank(Component, saved_as="bank"):
         self._tracker.idle_rows(self._state, rows.copy(), waits.copy())
 
     def expire(self, idle: int) -> list[Key]:
-        """Forget the keys that the last `idle` rounds of the bank had no rows of; return them."""
+        """Remove the keys without rows in the last `idle` rounds of the bank; return them."""
         check_integer(idle, "idle", 1)
         gone = [key for key, row in self._row.items() if self.rounds_ - self._last_seen[row] >= idle]
         self.drop(gone)
@@ -249,14 +248,14 @@ class Bank(Component, saved_as="bank"):
             raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
         labels = None if y is None else check_labels(y, *checked.shape, missing=True)
         places = self._places(key_list)
-        # Room for all places, held or not; most of it is never touched.
+        # Scratch space for all places, held or not; most of it is never touched.
         first, order, starts = _sort_by_key(places, np.empty(len(self._row) + len(places), dtype=np.int64))
         labels = None if labels is None else labels[order]
         distinct = [key_list[i] for i in first.tolist()]
         return _Groups(distinct, places[first], order, starts, checked.take(order, axis=0), labels, given)
 
     def _places(self, keys: list[Key]) -> IntArray:
-        """Where keys are in the arrays, or will be: those that are not held are numbered on, in their order."""
+        """Return the indices of keys in the arrays; new keys get the next ones, in their order."""
         held = len(self._row)
         places = np.fromiter(map(self._row.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         new: dict[Key, int] = {}
@@ -276,7 +275,7 @@ class Bank(Component, saved_as="bank"):
         return self.adapter.project(tracked)
 
     def _for_keys(self, work: Callable[[int, int], None], n: int) -> None:
-        """Do some work for keys, in threads if the tracker is made for it."""
+        """Call ``work`` for ranges of keys, in threads if the tracker allows it."""
         if self._threaded:
             in_threads(work, n)
         else:
@@ -295,7 +294,7 @@ class Bank(Component, saved_as="bank"):
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
             check_vector(z.ravel(), z.size, f"a sighting of {type(self.adapter.marginals_).__name__}")
             new = np.flatnonzero(groups.places >= len(self._row))
-            self._bear([groups.keys[j] for j in new.tolist()])
+            self._add([groups.keys[j] for j in new.tolist()])
             self._for_keys(lambda begin, end: self._update_some(groups, z, begin, end), len(groups.keys))
             self._last_seen[groups.places] = self.rounds_ + 1
         self.rounds_ += 1
@@ -307,22 +306,22 @@ class Bank(Component, saved_as="bank"):
         evidence = Evidence(groups.proba[rows], self.adapter.source_prior_, labels, starts - starts[0])
         self._tracker.update_rows(self._state, groups.places[begin:end], z[begin:end], evidence)
 
-    def _bear(self, keys: list[Key]) -> None:
-        """Make places for new keys, each named once."""
+    def _add(self, keys: list[Key]) -> None:
+        """Add new keys, each named once."""
         before, after = len(self._row), len(self._row) + len(keys)
         if after > len(self._last_seen):
             self._reserve(max(after, 2 * before))
-        for array, born in zip(self._state, self._newborns(after - before), strict=True):
+        for array, born in zip(self._state, self._initial_state(after - before), strict=True):
             array[before:after] = born
         self._last_seen[before:after] = self.rounds_
         self._row.update(zip(keys, range(before, after), strict=True))
 
-    def _newborns(self, n: int) -> Any:
-        """State of keys that have seen nothing; where they start is up to the adapter as it is now."""
+    def _initial_state(self, n: int) -> Any:
+        """Return the initial state of keys, which depends on the current adapter."""
         return self._tracker.new_state(np.tile(self._tracker.birth_, (n, 1)))
 
     def _reserve(self, capacity: int) -> None:
-        """Make room for keys to come; what is in the new rows is set when they are born."""
+        """Enlarge the arrays; new rows are initialised when their keys are added."""
         used = len(self._row)
 
         def larger(array: NDArray[Any]) -> NDArray[Any]:
@@ -332,7 +331,7 @@ class Bank(Component, saved_as="bank"):
         self._last_seen = larger(self._last_seen)
 
     def _check_keys(self, keys: Keys) -> list[Key]:
-        """Keys as Python text or whole numbers, all of one kind, and of the kind this bank holds."""
+        """Return keys as Python text or whole numbers, all of the kind that this bank holds."""
         return check_keys(keys, held=self._row)
 
     def get_state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one door to numba."""
+"""The only import of numba: decorators that compile functions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ def compiled(function: F) -> F:
 
 
 def compiled_within(function: F) -> F:
-    """Compile a function into those that call it: for small ones, whose call takes as long as their work."""
+    """Compile a function inline into its callers; for small ones, whose call would take as long as their work."""
     return _compile(function, within=True)
 
 
@@ -28,13 +28,13 @@ def _compile(function: F, *, within: bool) -> F:
     make = partial(numba.njit, nogil=True, error_model="numpy", forceinline=within)
     try:
         return cast(F, make(cache=True)(function))
-    except RuntimeError:  # numba's word for "nowhere to keep a cache"
+    except RuntimeError:  # numba found no folder for its cache
         return cast(F, make()(function))
 
 
 def max_threads() -> int:
-    """How many threads may work at once: ``NUMBA_NUM_THREADS``, or a thread for each processor open to this process.
+    """Return the number of threads to use: ``NUMBA_NUM_THREADS``, or one for each CPU available to this process.
 
-    Joblib sets the variable for its workers, so that these do not take each other's processors.
+    Joblib sets the variable for its workers, so that they do not compete for CPUs.
     """
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]

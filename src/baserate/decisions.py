@@ -1,4 +1,4 @@
-"""From probabilities to decisions: by what mistakes cost, and with a threshold that moves with the class mix."""
+"""Decisions from probabilities: by the cost of mistakes, or by a threshold that follows the class mix."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,29 +10,29 @@ __all__ = ["decide", "expected_costs", "moved_threshold"]
 
 
 def decide(proba: ArrayLike, costs: ArrayLike) -> IntArray:
-    """Decide what costs least in expectation.
+    """Return the decision with the least expected cost for each sample.
 
-    Adapted probabilities make decisions that move with the class mix: what a mistake costs stays, how likely it is
+    With adapted probabilities, decisions follow the class mix: the cost of a mistake stays the same, its probability
     changes.
 
     Parameters
     ----------
     proba : (n, k) array
-        Honest class probabilities, such as an adapter's.
+        Calibrated class probabilities, such as an adapter's.
     costs : (k, m) array
-        ``costs[true, decided]`` is what it costs to decide so when the truth is that; gains are negative. Commonly one
-        decision per class, m = k; further columns are further decisions, such as asking a person.
+        ``costs[true, decided]`` is the cost of a decision given the true class; gains are negative. Usually there is
+        one decision per class, m = k; further columns are further decisions, such as asking a person.
 
     Returns
     -------
     (n,) array of int
-        The column of `costs` to decide for; the first of several that cost the same.
+        The column of `costs` with the least expected cost; the first one if there are several.
 
     Examples
     --------
-    To lose a good message costs ten times as much as to let a spam message through; a look costs half of that.
+    Losing a good message costs ten times as much as letting spam through; a manual check costs half as much as spam.
 
-    >>> costs = [[0, 10, 0.5],  # good: let through, thrown away, looked at
+    >>> costs = [[0, 10, 0.5],  # good: let through, thrown away, checked
     ...          [1, 0, 0.5]]  # spam
     >>> decide([[0.9, 0.1], [0.4, 0.6], [0.02, 0.98]], costs=costs)
     array([0, 2, 1])
@@ -41,7 +41,7 @@ def decide(proba: ArrayLike, costs: ArrayLike) -> IntArray:
 
 
 def expected_costs(proba: ArrayLike, costs: ArrayLike) -> FloatArray:
-    """What each decision is expected to cost, (n, m): see `decide`.
+    """Return the expected cost of each decision, (n, m): see `decide`.
 
     Examples
     --------
@@ -64,19 +64,19 @@ def expected_costs(proba: ArrayLike, costs: ArrayLike) -> FloatArray:
 
 
 def moved_threshold(threshold: float, log_offsets: ArrayLike) -> float:
-    """A binary threshold for the model's own probabilities that does what `threshold` does for adapted ones.
+    """Return the threshold on the model's own probabilities that is equivalent to `threshold` on adapted ones.
 
-    A threshold that was chosen on the source, where the model's probabilities are right, weighs one mistake against the
-    other: as long as that weighing stands, it belongs to probabilities that are right. A system that can do nothing but
-    compare the model's own probability of the second class with a number gets from here the number for now.
+    A threshold that was chosen on source data, where the model's probabilities are right, reflects the costs of the two
+    mistakes, and so applies to probabilities that are right. A system that can only compare the model's own probability
+    of the second class with a number can use this one.
 
     Parameters
     ----------
     threshold : float
-        Strictly between 0 and 1: where the second class's probability reaches it, decide for that class.
+        Strictly between 0 and 1; the decision is the second class where its probability reaches the threshold.
     log_offsets : (2,) array
-        The correction, as `log_offsets()` of an adapter gives it: ``log(prior / source_prior)``. If the adapter has a
-        calibrator, the threshold is for calibrated probabilities.
+        The correction ``log(prior / source_prior)``, as from an adapter's `log_offsets()`. If the adapter has a
+        calibrator, the result is for calibrated probabilities.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def moved_threshold(threshold: float, log_offsets: ArrayLike) -> float:
         raise ValueError(f"log_offsets has {len(offsets)} entries; expected 2: a threshold is for two classes.")
     if np.isnan(offsets).any() or (offsets == np.inf).any() or (offsets == -np.inf).all():
         raise ValueError(f"log_offsets is {offsets}; give finite numbers, or -inf for a class that is ruled out.")
-    # Adapted odds are the model's own, times a factor: so the threshold's odds are divided by it.
+    # Adapted odds are the model's own odds times a factor, so the threshold's odds are divided by it.
     log_odds = np.log(chosen) - np.log1p(-chosen) - (offsets[1] - offsets[0])
-    # Above zero, because a model that rules the second class out is believed, whatever the class mix.
+    # Above zero, because a class that the model rules out stays ruled out, whatever the class mix.
     return float(max(np.exp(-np.logaddexp(0.0, -log_odds)), np.nextafter(0.0, 1.0)))

@@ -1,4 +1,4 @@
-"""The one loop: predict, score, reveal, update."""
+"""evaluate: runs a method along a stream, and records every round."""
 
 import copy
 import time
@@ -13,45 +13,45 @@ from baserate.validation import check_has_methods
 
 
 class Evaluation(NamedTuple):
-    """What happened in each round, as arrays over rounds, and what came of the method."""
+    """Results of each round, as arrays over rounds, and the method after the last one."""
 
     n: IntArray
-    """Samples in the round."""
+    """Number of samples."""
     wrong: IntArray
-    """How many of them the most probable class got wrong."""
+    """Number of samples for which the most probable class is wrong."""
     sampled_wrong: FloatArray
-    """How many a label sampled from the probabilities gets wrong, in expectation."""
+    """Expected number of wrong labels, if labels are sampled from the probabilities."""
     log_loss: FloatArray
     """Sum over the samples of minus the log of the true label's probability."""
     prior: FloatArray
-    """(T, k) the class mix behind the predictions; NaN for methods that have none."""
+    """The class mix that the predictions used, (T, k); NaN for methods that have none."""
     q: FloatArray
-    """(T, k) the true class mix."""
+    """The true class mix, (T, k)."""
     frequencies: FloatArray
-    """(T, k) the label frequencies of the batch."""
+    """The label frequencies of the batch, (T, k)."""
     seconds: FloatArray
     """Time spent predicting and updating."""
     method: Adapter | Learner
-    """The copy that was run, as the last round left it: for counts such as a learner's `gradient_steps_`."""
+    """The copy that was run, in its final state; has counts such as a learner's `gradient_steps_`."""
 
     @property
     def error_rate(self) -> float:
-        """Share of wrong labels, pooled over all samples."""
+        """Error rate over all samples."""
         return float(self.wrong.sum() / self.n.sum())
 
     @property
     def sampled_error_rate(self) -> float:
-        """The same with labels sampled from the probabilities, in expectation."""
+        """Expected error rate, if labels are sampled from the probabilities."""
         return float(self.sampled_wrong.sum() / self.n.sum())
 
     @property
     def mse(self) -> float:
-        """Mean squared distance of the prior to the true class mix: the honest figure."""
+        """Mean squared distance of the prior to the true class mix."""
         return self._distance_to(self.q)
 
     @property
     def mse_to_frequencies(self) -> float:
-        """Mean squared distance of the prior to the label frequencies of each batch: the paper's figure."""
+        """Mean squared distance of the prior to the label frequencies of each batch, as in the paper's tables."""
         return self._distance_to(self.frequencies)
 
     def _distance_to(self, truth: FloatArray) -> float:
@@ -61,7 +61,7 @@ class Evaluation(NamedTuple):
 def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool = False) -> Evaluation:
     """Run an adapter or a learner along a stream, and record every round.
 
-    Each round is predicted before anything of it is revealed. The method passed in is copied, not moved.
+    Each round is predicted before any of it is revealed. The method is copied, and not changed itself.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one module that imports polars."""
+"""The only import of polars."""
 
 import re
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def polars() -> Any:
-    """The module polars, imported when it is needed.
+    """Import polars when it is needed, and return the module.
 
     Raises
     ------
     ModuleNotFoundError
-        If it is not installed; says how to install it.
+        If it is not installed; the message says how to install it.
     """
     try:
         import polars
@@ -26,13 +26,13 @@ def polars() -> Any:
 
 
 def unnamed(values: Any) -> Any:
-    """A column without its name: many methods of a series select it by name, and read the name as a pattern."""
+    """Return a column under a plain name, because many methods of a series read its name as a pattern."""
     return values.alias("values")
 
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """What the system refuses while polars writes is an `OSError`; for some formats polars makes it one of its own."""
+    """Turn errors of the operating system, which polars wraps in its own for some formats, into `OSError`."""
     try:
         yield
     except polars().exceptions.PolarsError as error:
@@ -44,7 +44,7 @@ def disk_errors() -> Iterator[None]:
 
 @contextmanager
 def no_panic() -> Iterator[None]:
-    """A damaged file may make polars panic, which is no `Exception`: it becomes one."""
+    """Turn a panic of polars over a damaged file, which is not an `Exception`, into a `ValueError`."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Ctrl-C where another library would swallow it."""
+"""Ctrl-C where another library would turn it into a warning."""
 
 import warnings
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def ctrl_c_gets_through() -> Iterator[None]:
-    """scikit-learn swallows Ctrl-C with a warning, wherever in the epoch it is; here it is Ctrl-C again."""
+    """Turn scikit-learn's warning "Training interrupted by user" back into a KeyboardInterrupt."""
     message = "Training interrupted by user"
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=message)

@@ -1,6 +1,6 @@
-"""What scikit-learn expects of anything with parameters, without importing scikit-learn.
+"""Parameters as scikit-learn expects them (`get_params`, `set_params`, `clone`), without importing scikit-learn.
 
-That takes longer than all else that this package needs to begin with, and most of what runs here never calls it.
+That import would take longer than all others together, and is seldom needed.
 """
 
 import copy
@@ -11,18 +11,18 @@ T = TypeVar("T")
 
 
 class Parametrised:
-    """Base of what has parameters: the arguments of its constructor, each stored untouched under its own name.
+    """Base of objects with parameters: the constructor's arguments, each stored unchanged under its own name.
 
-    scikit-learn's `clone`, `GridSearchCV` and `Pipeline` take it for an estimator.
+    It works as an estimator in scikit-learn's `clone`, `GridSearchCV` and `Pipeline`.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
         deep : bool
-            Also those of the parameters themselves, as ``outer__inner``.
+            Include the parameters of parameters, as ``outer__inner``.
         """
         params: dict[str, Any] = {}
         for name in _names(type(self)):
@@ -67,17 +67,17 @@ class Parametrised:
         return BaseEstimator.__sklearn_tags__(self)
 
     def __repr__(self) -> str:
-        """The call that makes it, without arguments that are as by default."""
+        """Return the constructor call, without arguments that have their default."""
         defaults = _names(type(self))
         given = {name: repr(value) for name, value in self.get_params(deep=False).items()}
-        told = (f"{name}={text}" for name, text in given.items() if text != repr(defaults[name]))
-        return f"{type(self).__name__}({', '.join(told)})"
+        shown = (f"{name}={text}" for name, text in given.items() if text != repr(defaults[name]))
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def clone(obj: T) -> T:
-    """A new object with the same parameters, without what it has come to hold since it was made.
+    """Return a new object with the same parameters and no running state.
 
-    What has no parameters is copied. The same as scikit-learn's ``clone(obj, safe=False)``.
+    Objects without parameters are copied. The same as scikit-learn's ``clone(obj, safe=False)``.
     """
     return cast(T, _clone(obj))
 
@@ -93,5 +93,5 @@ def _clone(obj: Any) -> Any:
 
 
 def _names(cls: type) -> dict[str, Any]:
-    """The arguments of a constructor, and their defaults."""
+    """Return the arguments of a constructor, with their defaults."""
     return {name: argument.default for name, argument in sorted(inspect.signature(cls).parameters.items())}

@@ -1,7 +1,7 @@
-"""The contracts: what a tracker, an estimator, a calibrator, an adapter, a learner and a shift promise.
+"""Contracts of trackers, marginal estimators, calibrators, adapters, learners and shifts, as protocols.
 
-They are structural: a class that has the methods is one, whether or not it inherits from anything here.
-`baserate.checks` tests the promises that a type cannot state.
+They are structural: a class with the right methods follows a contract, whether or not it inherits from anything here.
+`baserate.checks` tests the promises that types cannot state.
 """
 
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Key = str | int
-"""Names a stream, or a sample."""
+"""Identifies a stream or a sample."""
 
 UNLABELLED = -1
-"""In an array of labels, a sample whose label is not known (scikit-learn's convention)."""
+"""Marks a sample without a label in an array of labels (scikit-learn's convention)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What batches say about the class mix: rows of class likelihoods.
+    """Evidence about the class mix in one or more batches: rows of class likelihoods.
 
-    An unlabelled sample has the row ``proba / source_prior``, a labelled one a one-hot row: to a likelihood they are
-    the same thing. A single stream has one batch; a `baserate.Bank` hands over one batch per key at once.
+    An unlabelled sample has the row ``proba / source_prior``, a labelled one a one-hot row; a likelihood treats both
+    alike. For a single stream there is one batch; a `baserate.Bank` passes one batch per key.
 
     Parameters
     ----------
     proba : (n, k) array
         The (calibrated) model's probabilities.
     source_prior : (k,) array
-        The class mix those probabilities assume.
+        The class mix that these probabilities assume.
     labels : (n,) array of int, optional
-        Known labels, `UNLABELLED` where there is none.
+        Known labels, `UNLABELLED` for samples without one.
     starts : (m + 1,) array of int, optional
         Batch ``j`` is the rows ``starts[j]:starts[j + 1]``. By default all rows are one batch.
     checked : bool
-        Whether all this has been checked, as an adapter has: a tracker then does not do so again.
+        True if the caller has checked all this, as adapters do; a tracker then does not check it again.
     """
 
     proba: FloatArray
@@ -53,7 +53,7 @@ class Evidence:
 
     @property
     def likelihoods(self) -> FloatArray:
-        """(n, k) rows of class likelihoods, each up to a factor of its own."""
+        """Rows of class likelihoods, (n, k), each up to a factor."""
         rows = self.proba / self.source_prior
         if self.labels is not None:
             known = self.labels != UNLABELLED
@@ -62,7 +62,7 @@ class Evidence:
 
 
 class Step(NamedTuple):
-    """What one round used: adapted probabilities, the class mix behind them, and flags."""
+    """Result of one round: adapted probabilities, the class mix used for them, and flags."""
 
     proba: FloatArray
     prior: FloatArray
@@ -75,7 +75,7 @@ class Step(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One round of a simulated stream: its number, the samples, their hidden labels, the class mix behind them."""
+    """One round of a simulated stream: its number, the samples, their hidden labels, and the true class mix."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls on a batch
     proba: FloatArray
@@ -83,12 +83,12 @@ class Batch(NamedTuple):
     y: IntArray
     q: FloatArray
     rows: IntArray
-    """Where in the pool the samples came from."""
+    """Indices of the samples in the pool."""
 
 
 @runtime_checkable
 class Tracker(Protocol):
-    """Follows a drifting vector from noisy sightings (the paper's online regression oracle)."""
+    """Follows a drifting vector, such as the class mix, from noisy estimates (the paper's regression oracle)."""
 
     def predict(self) -> FloatArray: ...
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None: ...
@@ -131,7 +131,7 @@ class ExpertTracker(Tracker, Protocol):
 
 @runtime_checkable
 class BindableTracker(Tracker, Protocol):
-    """A tracker that can be told what its adapter knows."""
+    """A tracker that uses what its adapter knows: the source prior, and the quality of the estimates."""
 
     def bind(self, *, prior: FloatArray, sigma_min: float | None) -> None: ...
 
@@ -145,21 +145,24 @@ class TolerantTracker(Tracker, Protocol):
 
 @runtime_checkable
 class RestartableTracker(Tracker, Protocol):
-    """A tracker that can start anew from a given vector."""
+    """A tracker that can restart from a given vector."""
 
     def restart(self, birth: ArrayLike) -> None: ...
 
 
 @runtime_checkable
 class LeaveOneOutTracker(Tracker, Protocol):
-    """A tracker that can use a batch before it is predicted, for each sample without that sample."""
+    """A tracker that can predict each sample of a batch from the batch's other samples, too."""
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray: ...
 
 
 @runtime_checkable
 class CorrectableTracker(Tracker, Protocol):
-    """A tracker that can count a sample by its label when it has counted it by its probabilities before."""
+    """A tracker that can correct its state when labels of earlier rounds arrive.
+
+    `note` returns a record of a round, as a tuple, before `update`; `correct` uses it when labels arrive.
+    """
 
     def note(self, evidence: Evidence) -> Any: ...
     def correct(self, note: Any, proba: ArrayLike, labels: ArrayLike) -> None: ...
@@ -167,7 +170,7 @@ class CorrectableTracker(Tracker, Protocol):
 
 @runtime_checkable
 class IdlingTracker(Tracker, Protocol):
-    """A tracker that forgets by the clock, too, when nothing comes."""
+    """A tracker that can forget during rounds without samples."""
 
     def idle(self, rounds: int) -> None: ...
     def idle_rows(self, state: Any, rows: IntArray, rounds: IntArray) -> None: ...
@@ -251,7 +254,7 @@ class ConfusionEstimator(MarginalEstimator, Protocol):
 
 @runtime_checkable
 class Calibrator(Protocol):
-    """Makes probabilities honest; fitted on the holdout."""
+    """Corrects over- or under-confident probabilities; fitted on the holdout."""
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self: ...
     def transform(self, proba: ArrayLike) -> FloatArray: ...
@@ -259,10 +262,10 @@ class Calibrator(Protocol):
 
 @runtime_checkable
 class Adapter(Protocol):
-    """Corrects a fixed model without labels after training.
+    """Adapts a fixed model to a drifting class mix; needs no labels after training.
 
-    Samples are rows of the model's probabilities or, where ``input_kind`` is ``"features"``, rows of what its last
-    layer sees.
+    Samples are rows of the model's probabilities or, if ``input_kind`` is ``"features"``, rows of its last layer's
+    input.
     """
 
     def fit(self, samples: ArrayLike, /, y: ArrayLike) -> Self: ...
@@ -273,14 +276,21 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """Learns from the labelled stream."""
+    """Trains on a labelled stream."""
 
     def predict_proba(self, X: ArrayLike) -> FloatArray: ...
     def update(self, X: ArrayLike, y: ArrayLike) -> None: ...
 
 
 @runtime_checkable
+class Classifier(Protocol):
+    """A model with class probabilities, of this library or of another."""
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray: ...
+
+
+@runtime_checkable
 class Shift(Protocol):
-    """A path of class mixes, to simulate a stream."""
+    """A path of class mixes, for simulating a stream."""
 
     def path(self, n_rounds: int, n_classes: int, rng: int | np.random.Generator | None = None) -> FloatArray: ...

@@ -1,4 +1,4 @@
-"""Work on many keys at the same time, in threads: compiled functions let others run meanwhile."""
+"""Work on many keys in threads; compiled functions release Python's global lock."""
 
 import itertools
 from collections.abc import Callable
@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from baserate.compiled import max_threads
 
-_LEAST = 1_000  # keys: with fewer, starting a thread takes longer than it saves
+_LEAST = 1_000  # least number of keys per thread: with fewer, starting one takes longer than it saves
 
 
 def in_threads(work: Callable[[int, int], object], n: int) -> None:
-    """Call ``work(begin, end)`` for parts of ``range(n)`` until all of it is done, one part in this thread.
+    """Call ``work(begin, end)`` for parts of ``range(n)``, one part in this thread and the others in new threads.
 
-    Whatever happens in one part, the others are finished before an error is raised: an interrupt leaves no thread that
-    still writes. There are threads for as long as the call takes only, so that nothing is left for a fork to break.
+    If a part fails, the others are finished before its error is raised, so that no thread is still writing. Threads
+    live only as long as the call, so that a later fork is safe.
     """
     parts = max(1, min(max_threads(), n // _LEAST))
     cuts = [n * i // parts for i in range(parts + 1)]

@@ -1,7 +1,7 @@
-"""The one place that checks input.
+"""Validation of all input from users.
 
-Each function returns what it was given in the form the library works with, or raises a ValueError or TypeError that
-names the argument, says what is wrong with it and what to do. None of them changes what it was given.
+Each function returns its argument in the form the library works with, or raises a ValueError or TypeError that names
+the argument, says what is wrong with it and what to do. None of them changes its argument.
 """
 
 import itertools
@@ -19,18 +19,18 @@ from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key
 from baserate.simplex import normalise
 
 SUM_TOLERANCE = 1e-3
-"""How far a row of probabilities may be from summing to one: room for float32, and for the rounding in files."""
+"""Largest difference of a row's sum from one: allows for float32, and for rounding in files."""
 
-_HUGE = 1e9  # a sighting beyond this is a bug upstream, and would drown all others in a running sum
+_HUGE = 1e9  # an estimate beyond this is a bug upstream, and would dominate a running sum
 _FLOAT64 = np.dtype(np.float64)
 
 
 @compiled
 def first_bad_row(proba: FloatArray, tolerance: float) -> int:
-    """Index of the first row that is not a probability vector, or -1."""
+    """Return the index of the first row that is not a probability vector, or -1."""
     n, k = proba.shape
     good = 0
-    # Four rows at a time, because each addition of a sum waits for the one before.
+    # Four rows at a time, because the additions of one sum have to wait for each other.
     while good + 4 <= n:
         a, b, d, e, low = 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(k):
@@ -48,7 +48,7 @@ def first_bad_row(proba: FloatArray, tolerance: float) -> int:
         for c in range(k):
             total += proba[i, c]
             low = min(low, proba[i, c])
-        # A NaN or an infinity reaches the total, and then fails the comparison.
+        # NaN and infinity carry over to the total, which then fails the comparison.
         if not (abs(total - 1.0) <= tolerance and low >= 0.0):
             return i
     return -1
@@ -56,7 +56,7 @@ def first_bad_row(proba: FloatArray, tolerance: float) -> int:
 
 @compiled
 def _first_wild_entry(vector: FloatArray) -> int:
-    """Index of the first entry that is NaN, infinite or absurdly large, or -1."""
+    """Return the index of the first entry that is NaN, infinite or absurdly large, or -1."""
     for c in range(len(vector)):
         if not abs(vector[c]) <= _HUGE:
             return c
@@ -64,14 +64,14 @@ def _first_wild_entry(vector: FloatArray) -> int:
 
 
 def as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples, classes") -> FloatArray:
-    """A C-ordered float64 array of `ndim` dimensions; the value itself where it is one already."""
+    """Return a C-ordered float64 array of `ndim` dimensions; the value itself if it is one already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
         return value
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:  # torch refuses with the last
+    except (ValueError, TypeError, RuntimeError) as error:  # torch raises the last
         raise ValueError(
             f"{name} is not a rectangular array of numbers ({error}); give every row the same length."
         ) from error
@@ -155,7 +155,7 @@ def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", 
 
 
 def _as_label_array(y: ArrayLike, name: str) -> NDArray[Any]:
-    """Labels as an array, in which those that are masked or pandas' NA are NaN."""
+    """Return labels as an array, in which masked ones and pandas' NA are NaN."""
     try:
         if isinstance(y, np.ma.MaskedArray):
             return np.asarray(np.ma.filled(y.astype(np.float64), np.nan))
@@ -193,7 +193,7 @@ def check_holdout(proba: ArrayLike, y: ArrayLike, *, every_class: bool) -> tuple
 
 
 def check_vector(z: ArrayLike, n_classes: int, name: str = "z") -> FloatArray:
-    """Check a vector with one finite number per class; it may leave the simplex."""
+    """Check a vector with one finite number per class, on the simplex or not."""
     array = as_float_array(z, name, 1)
     if len(array) != n_classes:
         raise ValueError(f"{name} has {len(array)} entries; expected {n_classes}, one per class.")
@@ -257,7 +257,7 @@ def check_prior(
 ) -> FloatArray:
     """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
     array = as_float_array(q, name, 1)
-    # A sum that is not quite one would be tracked as a shift.
+    # A sum that is not exactly one would be tracked as a shift.
     array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
     if positive and array.min() < LEAST_PRIOR:
         share = "no mass" if array.min() == 0 else f"a share of {array.min():.3g}"
@@ -348,7 +348,7 @@ def check_option_or_real(value: object, name: str, options: Iterable[str], low: 
 
 
 def check_rng(rng: object, name: str = "rng") -> np.random.Generator:
-    """A `numpy.random.Generator` from a seed, a generator (used as it is) or None (fresh entropy)."""
+    """Return a `numpy.random.Generator` from a seed, a generator (used as it is) or None (random seed)."""
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is None or (isinstance(rng, Integral) and not isinstance(rng, bool) and int(rng) >= 0):
@@ -366,7 +366,7 @@ def check_has_methods(value: object, name: str, protocol: type, methods: str) ->
 
 
 def check_keys(keys: Any, name: str = "keys", held: Iterable[Key] = ()) -> list[Key]:
-    """Check names of streams or samples: all text or all whole numbers, of the kind of those that are held already."""
+    """Check keys of streams or samples: all text or all whole numbers, like the keys that are held already."""
     values = list(keys) if isinstance(keys, list | tuple) else np.asarray(keys).tolist()
     one = name.removesuffix("s")
     if not isinstance(values, list):

@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 
 from baserate.calibrators import BCTS, AutoCalibrator, TemperatureScaling, VectorScaling
 from baserate.calibrators import auto as module
+from baserate.state import dumps, loads
 
 from .honest import distort, draw, nats
 
@@ -199,3 +200,40 @@ def test_the_number_of_threads_changes_no_bit():
         with threadpool_limits(threads):
             scores.append(AutoCalibrator().fit(distort(p, 0.5), y).scores_)
     assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("chosen_", "identity"),
+        ("chosen_", "bcts"),
+        ("calibrator_", None),
+        ("calibrator_", TemperatureScaling()),
+        ("calibrator_", BCTS().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])),
+        ("calibrator_", TemperatureScaling().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])),
+        ("n_classes_", 4),
+        ("scores_", {"identity": 1.0}),
+        ("scores_", {"other": -1.0}),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(3), size=500)
+    y = (rows.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    auto = AutoCalibrator().fit(rows**3 / (rows**3).sum(axis=1, keepdims=True), y)
+    assert auto.chosen_ == "temperature"
+    loads(dumps(auto))
+    setattr(auto, name, wrong)
+    with pytest.raises(ValueError, match=r"AutoCalibrator"):
+        loads(dumps(auto))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("scales_", np.ones(3)), ("scales_", np.zeros(2)), ("biases_", np.full(2, np.nan)), ("floor_", 0.5)],
+)
+def test_a_damaged_map_is_refused(name, wrong):
+    scaling = VectorScaling().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    setattr(scaling, name, wrong)
+    with pytest.raises(ValueError, match="holds VectorScaling"):
+        loads(dumps(scaling))

@@ -108,7 +108,7 @@ def test_an_exported_tracker_is_found(monkeypatch):
 def test_every_method_is_described():
     for method in (*REFERENCES, *rivals(train_model(0))):
         assert describe(method).endswith(".")
-    assert describe("LastSighting") == "The last sighting, as it is."
+    assert describe("LastSighting") == "The last estimate, without any averaging."
     assert "`window`" in describe("FLH-FTL (window)")
 
 

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
-from baserate.checks._roles import PROBA, X, Y, batch_rows, look, move, prepare, role_of
+from baserate.checks._roles import PROBA, X, Y, batch_rows, move, output_of, prepare, role_of
 from baserate.learners._examples import ClassMeans
 
 from .. import exported
@@ -67,7 +67,7 @@ def go_on(name, obj, rounds=6):
             step = obj.step(PROBA[rows], ids=[f"{i}-{j}" for j in range(5)])
             said.append(np.vstack([step.proba, obj.prior_interval().T]))
         else:
-            said.append(look(obj))
+            said.append(output_of(obj))
             if role_of(obj).move is not None:
                 move(obj, i)
     return np.array(said)

@@ -123,3 +123,8 @@ def test_states_of_earlier_layouts_go_on(in_an_empty_folder):
             adapt_next(file, name)
         else:
             assert np.isfinite(running.go_on(name, baserate.load(file))).all()
+
+
+def test_every_saved_class_declares_what_it_saves():
+    named = [cls for cls in own_classes() if "." not in cls._saved_as]
+    assert [cls.__name__ for cls in named if vars(cls).get("saves") is None] == []

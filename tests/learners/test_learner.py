@@ -7,8 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from baserate.learners import ContinualTraining, ContinualTrainingResampled
+from baserate.learners._examples import ClassMeans
 from baserate.state import dumps, loads
 
+from ..state.made_by_hand import edited
 from .numbered_samples import NUMBERED, K, Y
 from .small_net import small_net
 from .stub_models import Fixed, Hopeless, Interrupted, Knowing, Mute, Tired, rounds
@@ -146,3 +148,26 @@ def test_a_model_gone_astray_is_named(cls):
 def test_bad_parameters_are_named(cls, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         cls(**{"n_classes": K, "estimator": SGDClassifier(loss="log_loss"), **arguments})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda saved: saved["params"].update(epoch_steps=2**40), "a training without end"),
+        (lambda saved: saved["state"].update(model_=None), "has no model where there must be one"),
+        (lambda saved: saved["state"].update(n_classes=2), "n_classes, which does not belong there"),
+        (lambda saved: saved["state"]["model_"]["state"].clear(), "or not at all"),
+        (lambda saved: saved["params"].update(max_pool=15), "other samples than it would have kept"),
+    ],
+)
+def test_a_crafted_state_is_refused(change, said):
+    learner = ContinualTraining(3, ClassMeans(), max_epochs=2, rng=0)
+    for X, y in rounds(3, 30, 3):
+        learner.update(X, y)
+    with pytest.raises(ValueError, match=said):
+        loads(edited(learner, change))
+
+
+def test_features_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match="beyond 1e\\+150; scale the features"):
+        ContinualTraining(2, ClassMeans()).update([[1e200], [0.0]], [0, 1])

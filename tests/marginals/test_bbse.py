@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from baserate.datasets import synthetic
 from baserate.marginals import BBSE
+from baserate.state import dumps, loads
 
 
 def test_by_hand():
@@ -147,3 +148,31 @@ def test_the_confused_are_the_true_classes_not_the_predicted():
     for rows in (columns, asymmetric):
         with pytest.raises(ValueError, match="classes 0, 1 apart"):
             BBSE().fit(np.repeat(rows, 3, axis=0), np.repeat(np.arange(4), 3))
+
+
+def test_an_estimate_that_is_negative_in_all_classes_is_the_mean_output():
+    bbse = BBSE().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    bbse._inverse_t = -np.eye(2)
+    np.testing.assert_allclose(bbse.estimate([[0.9, 0.1], [0.5, 0.5]]), [0.7, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("_inverse_t", np.eye(3)),
+        ("_inverse_t", np.full((2, 2), 1e12)),
+        ("_inverse_t", np.full((2, 2), np.nan)),
+        ("confusion_", -np.eye(2)),
+        ("sigma_min_", 0.0),
+        ("soft", "yes"),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    bbse = BBSE().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    setattr(bbse, name, wrong)
+    with pytest.raises(ValueError, match="holds BBSE"):
+        loads(dumps(bbse))
+
+
+def test_flags_given_as_numbers_can_be_saved():
+    assert loads(dumps(BBSE(soft=1, clip=0))).clip == 0

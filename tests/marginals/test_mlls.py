@@ -163,9 +163,11 @@ def test_more_classes_in_play_than_newton_takes_on():
     assert np.diff(values).min() > 0
 
 
-def test_a_base_that_underflows_is_survived():
-    np.testing.assert_array_equal(_estimate(np.full((4, 3), 1 / 3), [1e-310, 0.5, 0.5]), [1.0, 0.0, 0.0])
-    assert np.isfinite(_estimate([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], [1e-310, 0.5, 0.5])).all()
+def test_the_smallest_base_is_survived():
+    np.testing.assert_allclose(_estimate(np.full((4, 3), 1 / 3), [2e-12, 0.5, 0.5]), [1.0, 0.0, 0.0], atol=1e-9)
+    assert np.isfinite(_estimate([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], [2e-12, 0.5, 0.5])).all()
+    with pytest.raises(ValueError, match="a share of 1e-310"):
+        _estimate(np.full((4, 3), 1 / 3), [1e-310, 0.5, 0.5])
 
 
 def test_groups_are_batches():

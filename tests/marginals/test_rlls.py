@@ -298,3 +298,29 @@ def test_groups_with_other_columns_are_refused():
     for fitted in (RLLS().fit(0.7 * np.eye(3) + 0.1, [0, 1, 2]), MLLS(source_prior=[0.2, 0.3, 0.5]).fit()):
         with pytest.raises(ValueError, match="proba has 2 columns"):
             fitted.estimate_groups(np.full((4, 2), 0.5), np.array([0, 4]))
+
+
+def test_an_infinite_penalty_can_be_saved():
+    rows, y = np.array([[0.9, 0.1], [0.2, 0.8]]), [0, 1]
+    for rlls in (RLLS(rho=np.inf), RLLS(alpha=np.inf)):
+        twin = loads(dumps(rlls.fit(rows, y)))
+        np.testing.assert_array_equal(twin.estimate([[0.9, 0.1]]), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("_gram", np.zeros((2, 2))),
+        ("_gram", np.eye(3)),
+        ("joint_", np.zeros((2, 2))),
+        ("source_prior_", np.array([1.0, 0.0])),
+        ("_offset", np.ones(2)),
+        ("rho_", float("nan")),
+        ("rho_", -1.0),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    rlls = RLLS().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    setattr(rlls, name, wrong)
+    with pytest.raises(ValueError, match=r"holds RLLS|does not fit together: RLLS"):
+        loads(dumps(rlls))

@@ -12,7 +12,7 @@ import pytest
 
 from baserate import Bank, RegressAndReweight, load, save
 from baserate.checks import checks_for, role_of
-from baserate.checks._roles import look, move, prepare
+from baserate.checks._roles import move, output_of, prepare
 from baserate.state import dumps
 from baserate.trackers import FollowTheHistory
 
@@ -46,16 +46,16 @@ def test_resumed_in_another_process_is_bit_identical(tmp_path):
         for i in range(13, 31):
             if role_of(running).move is not None:
                 move(running, i)
-        np.save(tmp_path / f"{number}.state.expected.npy", look(running))
+        np.save(tmp_path / f"{number}.state.expected.npy", output_of(running))
     script = textwrap.dedent("""
         import sys, pathlib, numpy as np, baserate
-        from baserate.checks._roles import look, move, role_of
+        from baserate.checks._roles import move, output_of, role_of
         for path in sorted(pathlib.Path(sys.argv[1]).glob("*.state")):
             obj = baserate.load(path)
             for i in range(13, 31):
                 if role_of(obj).move is not None:
                     move(obj, i)
-            np.save(f"{path}.resumed.npy", look(obj))
+            np.save(f"{path}.resumed.npy", output_of(obj))
     """)
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
     for name, path in paths.items():
@@ -68,15 +68,15 @@ def test_the_same_numbers_without_the_compiler(tmp_path):
     script = textwrap.dedent("""
         import sys, numpy as np
         from tests import exported
-        from baserate.checks._roles import look, prepare
+        from baserate.checks._roles import output_of, prepare
         for number, example in enumerate(exported.examples().values()):
-            np.save(f"{sys.argv[1]}/{number}.npy", look(prepare(example, 30)))
+            np.save(f"{sys.argv[1]}/{number}.npy", output_of(prepare(example, 30)))
     """)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment)
     for number, (name, example) in enumerate(exported.examples().items()):
         plain = np.load(tmp_path / f"{number}.npy")
-        np.testing.assert_allclose(look(prepare(example, 30)), plain, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(output_of(prepare(example, 30)), plain, rtol=0, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("name", exported.classes())

@@ -55,13 +55,6 @@ def test_every_target_is_explained():
     assert set(phony) - {"help"} == set(explained)
 
 
-def test_the_readme_names_every_tracker_estimator_calibrator_adapter_and_learner():
-    text = (ROOT / "README.md").read_text()
-    for role in ("trackers", "marginals", "calibrators", "adapters", "learners"):
-        for name in __import__(f"baserate.{role}", fromlist=["x"]).__all__:
-            assert f"`{name}`" in text, name
-
-
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_optional_libraries_are_imported_in_one_module_each(source):
     for library in ("matplotlib", "polars", "torch", "transformers", "pooch", "PIL", "platformdirs", "river"):

@@ -35,3 +35,8 @@ def test_the_adversary_of_the_proof():
 def test_a_budget_beyond_the_proof_is_refused():
     with pytest.raises(ValueError, match="variation"):
         Adversary(variation=200.0).path(1000, 2, 0)
+
+
+def test_a_variation_of_next_to_nothing_is_one_block():
+    path = Adversary(variation=1e-320).path(50, 2, 0)
+    np.testing.assert_array_equal(path, np.full((50, 2), 0.5))

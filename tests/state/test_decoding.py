@@ -183,6 +183,16 @@ def test_a_birth_value_that_does_not_fit_is_refused():
             loads(dumps(tracker))
 
 
+def test_arrays_are_not_shared():
+    """Compiled code would write to one, and change both."""
+
+    def shared(node):
+        node["state"]["_birth"] = node["state"]["_played"]
+
+    with pytest.raises(ValueError, match="in two places"):
+        loads(edited(FLHFTL(3), shared))
+
+
 def test_an_adapter_with_parts_that_do_not_fit_is_refused():
     two, three = (RegressAndReweight(FollowTheHistory(k)).fit(0.7 * np.eye(k) + 0.3 / k, np.arange(k)) for k in (2, 3))
     for name in ("source_prior_", "_correction", "tracker_"):

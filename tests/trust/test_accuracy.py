@@ -1,5 +1,7 @@
 """AccuracyEstimate: how near it comes, and what its band is for."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -196,11 +198,27 @@ def test_what_is_wrong_is_refused():
         AccuracyEstimate(3).fit(*holdout(rng, 30))
     with pytest.raises(ValueError, match="not fitted"):
         AccuracyEstimate().estimate()
-    state = estimate.get_state()
-    with pytest.raises(ValueError, match="_priors"):
-        AccuracyEstimate().set_state({**state, "_priors": state["_priors"][:, :2]})
-    with pytest.raises(ValueError, match="_current"):
-        AccuracyEstimate().set_state({**state, "_current": 128})
+
+
+def test_a_damaged_state_is_refused():
+    rng = np.random.default_rng(0)
+    estimate = AccuracyEstimate().fit(*holdout(rng, 300))
+    estimate.update(holdout(rng, 50)[0], MIX)
+    for name, wrong in (
+        ("_priors", estimate._priors[:, :2]),
+        ("_priors", 2.0 * estimate._priors),
+        ("_outputs", 0.5 * estimate._outputs),
+        ("_confidence", 2.0 * estimate._sizes),
+        ("_sizes", -estimate._sizes),
+        ("_current", 128),
+        ("_current", -1),
+        ("window", 63),
+        ("_labels", estimate._labels - 1),
+    ):
+        damaged = copy.deepcopy(estimate)
+        setattr(damaged, name, wrong)
+        with pytest.raises(ValueError, match=name if name != "_confidence" else "more confidence than rows"):
+            loads(dumps(damaged))
 
 
 def test_classes_that_cannot_be_told_apart_widen_the_limits():

@@ -1,5 +1,6 @@
 """PriorBand: what it covers, what its two parts are for, and what it must not depend on."""
 
+import copy
 from itertools import pairwise
 
 import numpy as np
@@ -324,11 +325,24 @@ def test_what_is_wrong_is_refused():
 
 def test_a_damaged_state_is_refused():
     band = PriorBand().fit(*holdout(np.random.default_rng(10), 30))
-    state = band.get_state()
-    for wrong in (
-        {"_labels": state["_labels"][:-1]},
-        {"source_prior_": np.array([0.5, 0.5])},
-        {"_mixture": LikelihoodMixture(4)},
+    for name, wrong in (
+        ("_labels", band._labels[:-1]),
+        ("_labels", np.zeros_like(band._labels)),
+        ("_labels", band._labels + 1),
+        ("_proba", 2.0 * band._proba),
+        ("source_prior_", np.array([0.5, 0.5])),
+        ("source_prior_", np.array([0.5, 0.5, 0.0])),
+        ("_mixture", LikelihoodMixture(4)),
+        ("_mixture", FLHFTL(3)),
+        ("beyond", 1),
     ):
-        with pytest.raises(ValueError, match=r"expected|another number"):
-            PriorBand().set_state({**state, **wrong})
+        damaged = copy.deepcopy(band)
+        setattr(damaged, name, wrong)
+        with pytest.raises(ValueError, match=r"holds|does not fit together"):
+            loads(dumps(damaged))
+
+
+def test_a_holdout_that_is_not_quite_normalised_is_saved():
+    rows, labels = holdout(np.random.default_rng(10), 30)
+    band = PriorBand().fit(1.0009 * rows, labels)
+    assert dumps(loads(dumps(band))) == dumps(band)

@@ -5,7 +5,7 @@ import pytest
 
 import baserate
 from baserate.shifts import Bernoulli, Constant, Monotone, RandomWalk, Sinusoidal, Square
-from baserate.state import dumps
+from baserate.state import dumps, loads
 from baserate.trust import SerialDependence
 
 from .simulated import labels, outputs
@@ -135,3 +135,22 @@ def test_bad_input_is_refused_and_changes_nothing():
     assert dumps(watch) == before
     with pytest.raises(ValueError, match="memory"):
         SerialDependence(memory=0)
+
+
+def test_what_has_faded_can_be_saved():
+    watch = SerialDependence(memory=1)
+    rng = np.random.default_rng(0)
+    watch.update(binary(np.exp(rng.normal(size=200))))
+    for _ in range(60):
+        watch.update(binary(np.full(13, 2.0)))
+        assert dumps(loads(dumps(watch))) == dumps(watch)
+
+
+@pytest.mark.parametrize(
+    "sums", [np.zeros(4), np.full(3, np.nan), np.array([2.0, 1.0, 1.0]), np.array([0.0, -1.0, 1.0]), -np.ones(3)]
+)
+def test_a_damaged_state_is_refused(sums):
+    watch = SerialDependence()
+    watch._sums = sums
+    with pytest.raises(ValueError, match=r"holds|none of pairs"):
+        loads(dumps(watch))

@@ -6,9 +6,10 @@ import pytest
 from baserate import load, save
 from baserate.adapters import RegressAndReweight
 from baserate.protocols import UNLABELLED
-from baserate.state import dumps
+from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
 from baserate.trust import AccuracyEstimate, AssumptionCheck, Gate, PriorBand, SerialDependence, UnknownMass
+from baserate.trust.monitor import TrustMonitor
 
 from .honest_model import DRIFT, K, holdout, stream
 
@@ -115,3 +116,50 @@ def test_nothing_is_collected_twice_or_lost_by_saving(tmp_path):
             adapter_again.update(batch)
             assert dumps(adapter_again) == dumps(adapter)
     assert adapter.assumption_alarm_
+
+
+def _monitor(k=K):
+    proba, y = holdout(600)
+    if k < K:
+        proba, y = np.tile([[0.9, 0.1], [0.2, 0.8]], (60, 1)), np.arange(120) % 2
+    return TrustMonitor().fit(proba, proba, y, np.full(k, 1 / k), FLHFTL(k))
+
+
+@pytest.mark.parametrize("name", ["_band", "_accuracy", "check_", "_unknown", "source_prior_"])
+def test_parts_of_other_classes_are_refused(name):
+    monitor = _monitor()
+    loads(dumps(monitor))
+    setattr(monitor, name, getattr(_monitor(2), name))
+    with pytest.raises(ValueError, match=r"not of length"):
+        loads(dumps(monitor))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("_band", PriorBand()),
+        ("_accuracy", AccuracyEstimate()),
+        ("check_", AssumptionCheck()),
+        ("_unknown", UnknownMass()),
+        ("_band", UnknownMass()),
+        ("dependence_", None),
+        ("known_", False),
+        ("checks_", False),
+        ("_n_rounds", -1),
+        ("_past_evidence", 0.5),
+        ("_past_findings", [(K, "doubt", None, True, 0.1, 0.1, 0.1, 1.0)]),
+        ("_past_findings", [(0, "<script>", None, True, 0.1, 0.1, 0.1, 1.0)]),
+        ("_past_findings", [(0, "doubt", None, True, 0.1, 0.1, 0.1)]),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    monitor = _monitor()
+    setattr(monitor, name, wrong)
+    with pytest.raises(ValueError, match=r"holds TrustMonitor|does not fit together: TrustMonitor"):
+        loads(dumps(monitor))
+
+
+def test_nothing_is_left_of_a_holdout_before():
+    monitor = _monitor()
+    monitor.fit(None, None, None, np.array([0.5, 0.5]), FLHFTL(2))
+    assert dumps(loads(dumps(monitor))) == dumps(TrustMonitor().fit(None, None, None, np.array([0.5, 0.5]), FLHFTL(2)))

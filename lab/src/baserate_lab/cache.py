@@ -1,4 +1,4 @@
-"""Where downloaded data, trained models and their outputs are kept between runs."""
+"""Cache folder for downloaded data, trained models and their outputs."""
 
 import os
 from pathlib import Path
@@ -7,18 +7,18 @@ VARIABLE = "BASERATE_CACHE"
 
 
 def cache_path(*parts: str) -> Path:
-    """A place in the cache, whether or not there is anything: reading makes no folders.
+    """Path in the cache, which need not exist; creates no folder.
 
     Parameters
     ----------
     *parts : str
-        Names of the folders below the root of the cache, perhaps with that of a file as the last.
+        Names of folders below the root of the cache; the last may be a file.
 
     Returns
     -------
     pathlib.Path
-        Below the folder that the environment variable ``BASERATE_CACHE`` names, or else below the place that the
-        operating system has for caches.
+        Below the folder named by the environment variable ``BASERATE_CACHE``, or else below the user's cache folder of
+        the operating system.
     """
     root = os.environ.get(VARIABLE)
     if root:
@@ -31,7 +31,7 @@ def cache_path(*parts: str) -> Path:
 
 
 def cache_folder(*parts: str) -> Path:
-    """The folder of the cache that `cache_path` names, made if it is not there."""
+    """Folder in the cache, as from `cache_path`, created if it does not exist."""
     folder = cache_path(*parts)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,9 @@ from baserate_lab.bench import grid
 from baserate_lab.bench.grid import Failure
 from baserate_lab.bench.store import Store
 from baserate_lab.paper.runs import growth
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
-CELLS = [Cell("d", "m", "ber", 10 * i, method, i) for i in range(4) for method in ("Base", "FTH", "OFC")]
+CELLS = [PaperCell("d", "m", "ber", 10 * i, method, i) for i in range(4) for method in ("Base", "FTH", "OFC")]
 
 
 @pytest.fixture
@@ -49,16 +49,16 @@ def noting(diary, raising=None, slow_from=None, when=0):
             while len(list((diary.parent / "kept").glob("*"))) < when:
                 time.sleep(0.01)
             raise raising
-        return Result(cell.holdout / 7, None, None, float(cell.seed))
+        return PaperResult(cell.holdout / 7, None, None, float(cell.seed))
 
     return function
 
 
-EXPECTED = {cell: Result(cell.holdout / 7, None, None, float(cell.seed)) for cell in CELLS}
+EXPECTED = {cell: PaperResult(cell.holdout / 7, None, None, float(cell.seed)) for cell in CELLS}
 
 
 def opened(tmp_path, named="results.parquet"):
-    return Store(tmp_path / named, Cell, Result, protocol=1)
+    return Store(tmp_path / named, PaperCell, PaperResult, protocol=1)
 
 
 HERE = [("sequential", 1), ("threading", 2), ("loky", 2)]
@@ -68,13 +68,13 @@ HERE = [("sequential", 1), ("threading", 2), ("loky", 2)]
 def test_each_cell_is_run_once_and_never_again(tmp_path, diary, backend, n_jobs):
     watched = []
     with joblib.parallel_config(backend, n_jobs=n_jobs):
-        failures = grid.run([*CELLS, CELLS[0]], noting(diary), opened(tmp_path), watch=watched.append)
+        failures = grid.run_missing([*CELLS, CELLS[0]], noting(diary), opened(tmp_path), watch=watched.append)
         assert failures == {}
         assert begun(diary) == Counter({name(cell): 1 for cell in CELLS})
         assert sorted(watched) == sorted(CELLS)
         assert dict(opened(tmp_path).results) == EXPECTED
         before = (tmp_path / "results.parquet").read_bytes()
-        grid.run(CELLS[::-1], noting(diary), opened(tmp_path), watch=watched.append)
+        grid.run_missing(CELLS[::-1], noting(diary), opened(tmp_path), watch=watched.append)
     assert len(watched) == len(CELLS)
     assert begun(diary).total() == len(CELLS)
     assert (tmp_path / "results.parquet").read_bytes() == before
@@ -82,8 +82,8 @@ def test_each_cell_is_run_once_and_never_again(tmp_path, diary, backend, n_jobs)
 
 def test_only_what_is_missing_is_run(tmp_path, diary):
     store = opened(tmp_path)
-    store.keep(CELLS[3], Result(0.5, None, None, 9.0))
-    grid.run(CELLS[:6], noting(diary), store)
+    store.keep(CELLS[3], PaperResult(0.5, None, None, 9.0))
+    grid.run_missing(CELLS[:6], noting(diary), store)
     assert begun(diary) == Counter(name(cell) for cell in CELLS[:6] if cell != CELLS[3])
     assert store.results[CELLS[3]].error == 0.5
     assert store.results[CELLS[4]] == EXPECTED[CELLS[4]]
@@ -93,7 +93,7 @@ def test_only_what_is_missing_is_run(tmp_path, diary):
 def test_what_is_expected_to_fail_fails_alone(tmp_path, diary, backend, n_jobs):
     store, watched = opened(tmp_path), []
     with joblib.parallel_config(backend, n_jobs=n_jobs):
-        failures = grid.run(
+        failures = grid.run_missing(
             CELLS, noting(diary, LookupError("no data")), store, expected=(OSError, LookupError), watch=watched.append
         )
     failed = CELLS[7]
@@ -101,7 +101,7 @@ def test_what_is_expected_to_fail_fails_alone(tmp_path, diary, backend, n_jobs):
     assert dict(opened(tmp_path).results) == {cell: EXPECTED[cell] for cell in CELLS if cell != failed}
     assert sorted(watched) == sorted(CELLS)
     # It may work the next time.
-    assert grid.run(CELLS, noting(diary), opened(tmp_path)) == {}
+    assert grid.run_missing(CELLS, noting(diary), opened(tmp_path)) == {}
     assert begun(diary) == Counter({name(cell): 1 + (cell == failed) for cell in CELLS})
 
 
@@ -115,7 +115,7 @@ def test_what_is_not_expected_ends_the_run_and_what_is_done_is_kept(tmp_path, di
         (tmp_path / "kept" / name(cell)).touch()
 
     with joblib.parallel_config(backend, n_jobs=n_jobs), pytest.raises(ZeroDivisionError, match="a bug"):
-        grid.run(
+        grid.run_missing(
             CELLS,
             noting(diary, ZeroDivisionError("a bug"), slow_from=8, when=5),
             opened(tmp_path),
@@ -144,13 +144,13 @@ class Enough:
 def test_ctrl_c_loses_only_what_is_running(tmp_path, diary, backend, n_jobs):
     with joblib.parallel_config(backend, n_jobs=n_jobs):
         with pytest.raises(KeyboardInterrupt):
-            grid.run(CELLS, noting(diary, slow_from=5), opened(tmp_path), watch=Enough(5))
+            grid.run_missing(CELLS, noting(diary, slow_from=5), opened(tmp_path), watch=Enough(5))
         kept = opened(tmp_path).results
         assert dict(kept) == {cell: EXPECTED[cell] for cell in kept}
         assert len(kept) == 5
         once = begun(diary)
         assert once.total() <= 5 + (n_jobs if n_jobs > 1 else 0)
-        grid.run(CELLS, noting(diary), opened(tmp_path))
+        grid.run_missing(CELLS, noting(diary), opened(tmp_path))
     assert dict(opened(tmp_path).results) == EXPECTED
     twice = begun(diary)
     assert {cell: twice[name(cell)] for cell in kept} == dict.fromkeys(kept, 1)
@@ -163,7 +163,7 @@ def test_ctrl_c_loses_only_what_is_running(tmp_path, diary, backend, n_jobs):
 def test_nothing_runs_on_after_ctrl_c(tmp_path, diary):
     with joblib.parallel_config("threading", n_jobs=2):
         with pytest.raises(KeyboardInterrupt) as ended:
-            grid.run(CELLS, noting(diary, slow_from=2), opened(tmp_path), watch=Enough(2))
+            grid.run_missing(CELLS, noting(diary, slow_from=2), opened(tmp_path), watch=Enough(2))
         # Also while someone still looks at the traceback, which keeps the loop from being cleared away.
         assert ended.tb is not None
         time.sleep(SLOW + 0.5)
@@ -171,12 +171,12 @@ def test_nothing_runs_on_after_ctrl_c(tmp_path, diary):
 
 
 def test_results_depend_neither_on_the_order_nor_on_the_number_of_processes(tmp_path):
-    cells = [Cell("", "", "", 0, method, seed, n_rounds=40) for method in growth.TRACKERS for seed in range(2)]
+    cells = [PaperCell("", "", "", 0, method, seed, n_rounds=40) for method in growth.TRACKERS for seed in range(2)]
     found = []
     for i, (backend, n_jobs, order) in enumerate([("sequential", 1, 1), ("loky", 2, -1), ("threading", 3, 1)]):
         store = opened(tmp_path, f"{i}.parquet")
         with joblib.parallel_config(backend, n_jobs=n_jobs):
-            grid.run(cells[::order], growth.run, store)
+            grid.run_missing(cells[::order], growth.run_growth, store)
         found.append({cell: result._replace(seconds=0.0) for cell, result in store.results.items()})
     assert found[0] == found[1] == found[2]
     assert list(found[0]) == cells
@@ -212,7 +212,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     running = set(threading.enumerate())
     # Workers in threads of this process: nothing to start, nothing to leave behind.
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         yield client
     deadline = time.monotonic() + 5
     while left := {thread for thread in set(threading.enumerate()) - running if not thread.daemon}:
@@ -224,11 +224,11 @@ def test_a_cluster_of_dask_runs_the_cells(tmp_path, diary, cluster):
     with joblib.parallel_config("dask"):
         watched = []
         done = noting(diary, LookupError("no data"))
-        failures = grid.run(CELLS, done, opened(tmp_path), expected=(LookupError,), watch=watched.append)
+        failures = grid.run_missing(CELLS, done, opened(tmp_path), expected=(LookupError,), watch=watched.append)
         assert failures == {CELLS[7]: Failure("no data")}
         assert sorted(watched) == sorted(CELLS)
         assert dict(opened(tmp_path).results) == {cell: EXPECTED[cell] for cell in CELLS if cell != CELLS[7]}
-        grid.run(CELLS, noting(diary), opened(tmp_path))
+        grid.run_missing(CELLS, noting(diary), opened(tmp_path))
     assert dict(opened(tmp_path).results) == EXPECTED
     assert begun(diary) == Counter({name(cell): 1 + (cell == CELLS[7]) for cell in CELLS})
 
@@ -236,11 +236,11 @@ def test_a_cluster_of_dask_runs_the_cells(tmp_path, diary, cluster):
 def test_a_cluster_of_dask_can_be_interrupted(tmp_path, diary, cluster):
     with joblib.parallel_config("dask"):
         with pytest.raises(KeyboardInterrupt):
-            grid.run(CELLS, noting(diary, slow_from=3), opened(tmp_path), watch=Enough(3))
+            grid.run_missing(CELLS, noting(diary, slow_from=3), opened(tmp_path), watch=Enough(3))
         kept = opened(tmp_path).results
         assert len(kept) == 3
         with pytest.raises(ZeroDivisionError, match="a bug"):
-            grid.run(CELLS, noting(diary, ZeroDivisionError("a bug")), opened(tmp_path))
-        grid.run(CELLS, noting(diary), opened(tmp_path))
+            grid.run_missing(CELLS, noting(diary, ZeroDivisionError("a bug")), opened(tmp_path))
+        grid.run_missing(CELLS, noting(diary), opened(tmp_path))
     assert dict(opened(tmp_path).results) == EXPECTED
     assert {cell: begun(diary)[name(cell)] for cell in kept} == dict.fromkeys(kept, 1)

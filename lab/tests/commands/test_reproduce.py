@@ -136,12 +136,12 @@ class TestReproduce:
         assert "FTH" in said.out
         assert "Report:" not in said.out
         assert [path.name for path in tmp_path.iterdir()] == ["cache"]
-        monkeypatch.setattr(paper, "run", lambda _: pytest.fail("run again"))
+        monkeypatch.setattr(paper, "run_cell", lambda _: pytest.fail("run again"))
         assert status_of(*QUICK, "--no-report", "--no-run") == 0
         assert "FTH" in capsys.readouterr().out
 
     def test_nothing_is_shown_or_written_of_what_is_not_kept(self, capsys, monkeypatch, tmp_path):
-        monkeypatch.setattr(paper, "run", lambda _: pytest.fail("run all the same"))
+        monkeypatch.setattr(paper, "run_cell", lambda _: pytest.fail("run all the same"))
         assert status_of(*QUICK, "--no-run", "--json", "records.json", "--jobs", "1") == 1
         said = capsys.readouterr()
         assert (said.out, said.err) == ("", "baserate: nothing of this is kept yet; leave --no-run out to run it.\n")
@@ -156,7 +156,7 @@ class TestReproduce:
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err.splitlines() == [
-            "baserate: what is done is kept; the same command goes on from there.",
+            "baserate: finished cells are stored; run the same command to resume.",
             "baserate: stopped.",
         ]
 
@@ -164,7 +164,7 @@ class TestReproduce:
         def missing(_):
             raise DataNotFoundError("no such data here")
 
-        monkeypatch.setattr(paper, "run", missing)
+        monkeypatch.setattr(paper, "run_cell", missing)
         assert status_of(*QUICK, "--json", "records.json", "--jobs", "1") == 1
         said = capsys.readouterr()
         assert (said.out, said.err) == ("", "baserate: nothing could be run: no such data here\n")
@@ -204,7 +204,7 @@ class TestReproduce:
 
     def test_without_polars_it_says_what_to_install(self, capsys, monkeypatch):
         monkeypatch.setitem(sys.modules, "polars", None)
-        monkeypatch.setattr(paper, "prepare", lambda _: pytest.fail("the work had begun"))
+        monkeypatch.setattr(paper, "train_base_model", lambda _: pytest.fail("the work had begun"))
         assert status_of(*QUICK, "--no-report", "--jobs", "1") == 1
         assert 'pip install "baserate[files]"' in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import pytest
 from baserate_lab.cache import cache_folder
 from baserate_lab.datasets import DataNotFoundError, WrongDataError, _arrays, _fetch
 from baserate_lab.datasets._arrays import checksum
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 
 ARRAYS = {"y": np.array([3, 1, 2])}
 
@@ -42,7 +42,7 @@ LAYOUT = Layout(("y.txt",), read)
 
 
 def recipe(*getters, sha256=checksum(ARRAYS)):  # noqa: B008
-    return Recipe("toy", "https://example.org/toy", tuple((LAYOUT, getter) for getter in getters), sha256)
+    return DatasetRecipe("toy", "https://example.org/toy", tuple((LAYOUT, getter) for getter in getters), sha256)
 
 
 def kept():
@@ -250,7 +250,7 @@ def test_without_a_known_checksum_a_folder_is_read_once_and_again_when_it_has_ch
         reads.append(folder)
         return read(folder)
 
-    anything = Recipe("toy", "https://example.org/toy", ((Layout(("y.txt",), counted), None),))
+    anything = DatasetRecipe("toy", "https://example.org/toy", ((Layout(("y.txt",), counted), None),))
     (mine / "inner").mkdir(parents=True)
     file = mine / "inner" / "y.txt"
     file.write_text("1")

@@ -165,7 +165,7 @@ def test_a_client_has_the_environment_of_the_user(tmp_path, monkeypatch):
     monkeypatch.undo()  # the real door, which the fixture of all tests has locked
     monkeypatch.setenv("BASERATE_TEST", "a mirror")
     script = "import os, pathlib; pathlib.Path('seen').write_text(os.environ.get('BASERATE_TEST', 'nothing'))"
-    _packages.run([sys.executable, "-c", script], tmp_path)
+    _packages.run_client([sys.executable, "-c", script], tmp_path)
     assert (tmp_path / "seen").read_text() == "a mirror"
 
 

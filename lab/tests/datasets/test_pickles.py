@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from baserate_lab.datasets._pickles import Record, array, columns, read_records
+from baserate_lab.datasets._pickles import PickledObject, array, columns, read_records
 
 from . import old_pickles as pickles
 
@@ -98,9 +98,9 @@ def test_no_other_name_is_known(fragment):
 def test_known_names_are_nothing_but_records():
     """Not even numpy's own constructors are called: a hostile dtype could corrupt memory."""
     made = read_records(pickles.finished(pickles.call(pickles.name("numpy", "dtype"), pickles.plain("O8"))))
-    assert type(made) is Record
+    assert type(made) is PickledObject
     assert made.args == ("O8",)
-    assert type(read_records(pickles.finished(pickles.encoded(b"abc")))) is Record
+    assert type(read_records(pickles.finished(pickles.encoded(b"abc")))) is PickledObject
 
 
 @pytest.mark.parametrize("kind", ["O8", "V8", "S3", "f16", "U3x", "f8,f8"])

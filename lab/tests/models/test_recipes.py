@@ -131,7 +131,7 @@ def test_wrong_arguments(arguments, message, capsys):
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
-        (KeyboardInterrupt(), 130, "the same command goes on"),
+        (KeyboardInterrupt(), 130, "run the same command to resume"),
         (OSError("no network"), 1, "baserate_lab.models: no network"),
     ],
 )
@@ -147,15 +147,15 @@ def test_how_it_ends(error, status, message, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("fashion", "mlp"), "goes on after the last epoch that was finished, if one was"),
-        (("mnist", "mlp"), "goes on after the last epoch that was finished, if one was"),
-        (("hapt", "mlp"), "goes on after the last epoch that was finished, if one was"),
-        (("cifar10", "resnet18"), "goes on after the last epoch that was finished, if one was"),
-        (("arxiv", "minilm"), "goes on; texts that were embedded are kept"),
-        (("mnist", "forest"), "begins anew"),
-        (("mnist", "logistic"), "begins anew"),
-        (("reuters", "tfidf"), "begins anew"),
-        (("hapt", "linear"), "begins anew"),
+        (("fashion", "mlp"), "to resume after the last finished epoch"),
+        (("mnist", "mlp"), "to resume after the last finished epoch"),
+        (("hapt", "mlp"), "to resume after the last finished epoch"),
+        (("cifar10", "resnet18"), "to resume after the last finished epoch"),
+        (("arxiv", "minilm"), "to resume; embedded texts are kept"),
+        (("mnist", "forest"), "starts over"),
+        (("mnist", "logistic"), "starts over"),
+        (("reuters", "tfidf"), "starts over"),
+        (("hapt", "linear"), "starts over"),
     ],
     ids=str,
 )

@@ -230,6 +230,16 @@ def test_a_training_that_diverges_says_so_and_keeps_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_the_declared_weights_are_those_of_the_network():
+    for width in (1, 3):
+        weights = _resnet_network.start(2, 5, width, seed=0).state_dict()
+        declared = resnet18._layers(width)
+        assert set(declared) == set(weights)
+        named = {"k": 5, "channels": 2}
+        for name, weight in weights.items():
+            assert tuple(named.get(size, size) for size in declared[name].shape) == tuple(weight.shape)
+
+
 def test_it_is_saved_without_pickle():
     model = tiny(epochs=1).fit(X, Y)
     np.testing.assert_array_equal(loads(dumps(model)).predict_proba(X), model.predict_proba(X))

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.base import clone
 
 from baserate.datasets import Dataset
 from baserate.integrations import last_layer
 from baserate.state import dumps, loads
 from baserate_lab.cache import VARIABLE
-from baserate_lab.models import RECIPES, Recipe, TransformerHead, features, outputs, recipes, train
+from baserate_lab.models import RECIPES, Recipe, TransformerHead, features, outputs, recipes, train, transformer_head
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -126,7 +127,22 @@ def test_an_interruption_loses_one_part_at_most(encoder, tmp_path, monkeypatch):
 
 def test_it_is_saved_without_pickle(encoder):
     model = TransformerHead(encoder).fit(TEXTS, Y)
-    np.testing.assert_array_equal(loads(dumps(model)).predict_proba(TEXTS[:3]), model.predict_proba(TEXTS[:3]))
+    loaded = loads(dumps(model)).set_params(encoder=encoder)
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS[:3]), model.predict_proba(TEXTS[:3]))
+
+
+def test_an_encoder_that_a_file_names_is_not_opened(encoder, monkeypatch):
+    loaded = loads(dumps(TransformerHead("somebody/on-a-hub")))
+    monkeypatch.setattr(_encoder, "Encoder", pytest.fail)
+    for head in (loaded, clone(loaded), loads(dumps(loaded))):
+        assert head.encoder == "somebody/on-a-hub"
+        with pytest.raises(ValueError, match=r"named by a state file.*set_params\(encoder"):
+            head.fit(TEXTS, Y)
+
+
+def test_the_encoders_of_the_recipes_may_be_named_by_a_file():
+    named = {r.parameters["encoder"] for r in RECIPES.values() if r.kind == "transformer"}
+    assert named == set(transformer_head._KNOWN)
 
 
 def test_an_encoder_in_a_package_is_found_without_importing_it(tmp_path, monkeypatch):

@@ -3,13 +3,13 @@
 from baserate_lab.paper import printed
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.findings import Findings
-from baserate_lab.paper.runs.cells import Result
+from baserate_lab.paper.runs.cells import PaperResult
 
 SEEDS = 3
 
 
 def result(error=None, mse=None, **more):
-    return Result(error, mse, **{"mse_true": None, "seconds": 1.0} | more)
+    return PaperResult(error, mse, **{"mse_true": None, "seconds": 1.0} | more)
 
 
 def findings(name, give, seeds=SEEDS):

@@ -5,7 +5,7 @@ import pytest
 from baserate_lab.paper import printed
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.runs import problems
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import LEARNERS
 from baserate_lab.paper.runs.methods import BEYOND, DEFAULTS, METHODS, NEED_FEATURES, PAPER
 
@@ -145,6 +145,6 @@ def test_all_but_what_varies_is_told_by_a_record(name):
     varying = ARTEFACTS[name].varying
     told = ("dataset", "model", "shift", "holdout", "method", "seed", *([varying] if varying else []))
     assert len({tuple(getattr(cell, field) for field in told) for cell in CELLS[name]}) == len(CELLS[name])
-    fixed = {field: {getattr(cell, field) for cell in CELLS[name]} for field in Cell._fields}
+    fixed = {field: {getattr(cell, field) for cell in CELLS[name]} for field in PaperCell._fields}
     for field in {"marginal", "batch_size", "train_share"} - {varying}:
         assert len(fixed[field]) == 1

@@ -8,7 +8,7 @@ import pytest
 from baserate_lab.paper import printed
 from baserate_lab.paper.claims import same_gap, same_order, spread, standard_error
 from baserate_lab.paper.printed import Printed
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import MNIST
 
@@ -74,7 +74,7 @@ def test_the_papers_own_numbers_are_in_order():
 @pytest.mark.parametrize("pair", [("Base", "Oracle"), ("Oracle", "UOGD"), ("Oracle", "FLH-FTL")])
 def test_a_pair_the_wrong_way_round_is_named(pair):
     assert pair in separated()
-    mean = {m: said(Cell("mnist", "mlp", "ber", 0, m, 0)).mean for m in pair}
+    mean = {m: said(PaperCell("mnist", "mlp", "ber", 0, m, 0)).mean for m in pair}
     found = order({("ber", pair[0]): mean[pair[1]], ("ber", pair[1]): mean[pair[0]]}, methods=pair)
     assert (found.holds, found.evidence) == (False, f"0 of 1 pairs; not ber: {pair[0]} and {pair[1]}")
     # Whichever of the two is asked about first.

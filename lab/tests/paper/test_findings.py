@@ -6,7 +6,7 @@ import pytest
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Record
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 ERRORS = (1.0, 2.0, 6.0)
 
@@ -17,14 +17,14 @@ def of(name, *cells):
 
 
 def mnist(method="FLH-FTL", seed=0, **fields):
-    return Cell(
+    return PaperCell(
         **{"dataset": "mnist", "model": "mlp", "shift": "ber", "holdout": 240} | fields, method=method, seed=seed
     )
 
 
 def three(**fields):
     return [
-        (mnist(seed=seed, model_seed=seed, **fields), Result(error, error / 10, error / 100, 60.0 * error))
+        (mnist(seed=seed, model_seed=seed, **fields), PaperResult(error, error / 10, error / 100, 60.0 * error))
         for seed, error in enumerate(ERRORS)
     ]
 
@@ -45,13 +45,15 @@ def test_a_record_is_the_mean_over_seeds_beside_the_papers_number():
 
 
 def test_the_decimals_are_those_that_are_printed():
-    record = by_metric(of("table-sols-mnist", (mnist("CT-RS/FTH", holdout=0), Result(5.0, None, None, 1.0))))["error"]
+    record = by_metric(of("table-sols-mnist", (mnist("CT-RS/FTH", holdout=0), PaperResult(5.0, None, None, 1.0))))[
+        "error"
+    ]
     assert (record.paper_mean, record.digits) == (4.71, 2)
     record = by_metric(of("table-time", (mnist("w-ERM", holdout=0), None)))["minutes"]
     assert (record.paper_mean, record.digits) == (107.0, 0)
     # How time grows is printed, but is no number.
-    grows = Cell("", "", "", 0, "Aligator", 0, n_rounds=1024)
-    assert {r.digits for r in of("table-complexity", (grows, Result(None, None, None, 1.0, 10))).records} == {None}
+    grows = PaperCell("", "", "", 0, "Aligator", 0, n_rounds=1024)
+    assert {r.digits for r in of("table-complexity", (grows, PaperResult(None, None, None, 1.0, 10))).records} == {None}
 
 
 def test_the_papers_numbers_are_those_of_the_same_shift_and_method():
@@ -75,12 +77,12 @@ def test_a_number_of_the_paper_that_was_not_run_is_still_shown():
 
 def test_what_was_neither_run_nor_printed_has_no_record():
     assert of("table-uols", (mnist("FLH-FTL (literal)"), None)).records == []
-    assert [r.metric for r in of("table-uols", (mnist("UOGD"), Result(5.0, None, None, 1.0))).records] == ["error"]
+    assert [r.metric for r in of("table-uols", (mnist("UOGD"), PaperResult(5.0, None, None, 1.0))).records] == ["error"]
 
 
 def test_results_of_other_cells_do_not_matter():
     cell = mnist()
-    strange = {mnist(seed=1): Result(9.0, None, None, 1.0), cell: Result(2.0, None, None, 1.0)}
+    strange = {mnist(seed=1): PaperResult(9.0, None, None, 1.0), cell: PaperResult(2.0, None, None, 1.0)}
     record = by_metric(Findings(ARTEFACTS["table-uols"], [cell], strange))["error"]
     assert (record.ours_mean, record.seeds) == (2.0, 1)
 
@@ -98,7 +100,7 @@ def test_a_stand_in_stands_beside_the_numbers_of_the_data_it_stands_for(dataset,
 
 
 def test_minutes():
-    cells = [(mnist("w-ERM", holdout=0), Result(5.0, None, None, 90.0))]
+    cells = [(mnist("w-ERM", holdout=0), PaperResult(5.0, None, None, 90.0))]
     (record,) = of("table-time", *cells).records
     assert (record.metric, record.ours_mean) == ("minutes", 1.5)
     assert record.holdout is None
@@ -117,7 +119,7 @@ def test_minutes():
     ],
 )
 def test_what_varies_is_named(name, field, values, variants):
-    cells = [(mnist(**{field: value}), Result(1.0, 1.0, 1.0, 1.0, 10)) for value in values]
+    cells = [(mnist(**{field: value}), PaperResult(1.0, 1.0, 1.0, 1.0, 10)) for value in values]
     found = of(name, *cells)
     assert list(dict.fromkeys(record.variant for record in found.records)) == variants
     for value in values:
@@ -126,7 +128,7 @@ def test_what_varies_is_named(name, field, values, variants):
 
 def test_each_estimator_has_its_own_printed_number():
     cells = [
-        (Cell("fashion", "mlp", "ber", 240, "FTH", 0, marginal=m), Result(1.0, None, None, 1.0))
+        (PaperCell("fashion", "mlp", "ber", 240, "FTH", 0, marginal=m), PaperResult(1.0, None, None, 1.0))
         for m in ("BBSE", "MLLS", "RLLS")
     ]
     said = [record.paper_mean for record in of("table-marginals", *cells).records]

@@ -12,7 +12,7 @@ LENGTHS = rates.LENGTHS[:-1]
 @pytest.fixture(scope="module")
 def results():
     trackers = ["FLH-FTL", "Aligator", "Arrows", "gradient descent, told V", "global mean"]
-    return rates.run(["step", "ramp"], trackers, LENGTHS, n_seeds=3)
+    return rates.run_rates(["step", "ramp"], trackers, LENGTHS, n_seeds=3)
 
 
 @pytest.mark.parametrize("tracker", ["FLH-FTL", "Aligator", "Arrows"])
@@ -66,10 +66,10 @@ def test_paths_have_the_variation_they_are_sorted_by(name):
 
 def test_play_by_hand():
     path = np.array([[1.0, 0.0, 0.0]] * 3)  # sightings without noise
-    run = rates.play(LastSighting(3), path, np.random.default_rng(0))
+    run = rates.track_path(LastSighting(3), path, np.random.default_rng(0))
     assert run.error == pytest.approx((2 / 3) ** 2 + 2 / 9)
     assert run.switches == 1
-    assert rates.play(FollowTheHistory(3), path, np.random.default_rng(0)) == run
+    assert rates.track_path(FollowTheHistory(3), path, np.random.default_rng(0)) == run
 
 
 @pytest.mark.parametrize("cls", [Aligator, Arrows])
@@ -102,7 +102,7 @@ def test_the_figure_can_be_drawn(tmp_path):
         (path, name): np.random.default_rng(0).random((8, 2, 2)) + 1 for path in rates.PATHS for name in rates.TRACKERS
     }
     regret = {"step": {"FLH-FTL": np.ones((6, 2)), "left alone": np.ones((6, 2))}}
-    rates.draw(full, regret, tmp_path / "rates.svg")
+    rates.draw_rates(full, regret, tmp_path / "rates.svg")
     text = (tmp_path / "rates.svg").read_text()
     assert text.startswith("<?xml")
     for name in rates.TRACKERS:
@@ -120,11 +120,11 @@ def test_the_optimal_order():
 
 def test_a_switch_is_a_change_of_any_class():
     path = np.repeat(np.eye(3)[[0, 1]], 2, axis=0)  # class 2 never moves after the first round
-    assert rates.play(LastSighting(3), path, np.random.default_rng(0)).switches == 2
+    assert rates.track_path(LastSighting(3), path, np.random.default_rng(0)).switches == 2
 
 
 def test_seeds_have_noise_of_their_own():
-    errors = [rates.play_all("step", 64, seed, ["global mean"])["global mean"].error for seed in (0, 1)]
+    errors = [rates.track_all("step", 64, seed, ["global mean"])["global mean"].error for seed in (0, 1)]
     assert errors[0] != errors[1]
 
 

@@ -10,7 +10,7 @@ from baserate_lab.datasets import DataNotFoundError, WrongDataError
 from baserate_lab.paper import reproduce as module
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.reproduce import choose, default_results, reproduce
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 from baserate_lab.paper.runs.methods import BEYOND, PAPER
 from baserate_lab.paper.runs.problems import FOREST, MNIST
 from baserate_lab.paper.runs.run import PROTOCOL
@@ -87,7 +87,7 @@ def test_what_is_handed_over(tables):
 def test_nothing_is_run_twice(tables, monkeypatch):
     choices, runs, file = tables
     before = file.read_bytes()
-    for name in ("run", "prepare"):
+    for name in ("run_cell", "train_base_model"):
         monkeypatch.setattr(module, name, lambda _: pytest.fail("run again"))
     for choice, run in zip(choices, runs, strict=True):
         assert reproduce(choice, results=file).artefacts == run.artefacts
@@ -184,8 +184,8 @@ def missing(key):
 
 
 def test_a_model_that_cannot_be_trained_costs_its_own_cells_only(monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "prepare", lambda key: missing(key) if key[-1] else 0.9)
-    monkeypatch.setattr(module, "run", lambda cell: Result(1.0, None, None, 1.0))
+    monkeypatch.setattr(module, "train_base_model", lambda key: missing(key) if key[-1] else 0.9)
+    monkeypatch.setattr(module, "run_cell", lambda cell: PaperResult(1.0, None, None, 1.0))
     choice = choose(["table-uols"], data=["mnist"], methods=["FTH", "UOGD"], seeds=1)
     found = reproduce(choice, results=tmp_path / "r.parquet")
     errors = {(r.shift, r.method): r.ours_mean for r in found.artefacts[0].records if r.metric == "error"}
@@ -195,9 +195,11 @@ def test_a_model_that_cannot_be_trained_costs_its_own_cells_only(monkeypatch, tm
 
 
 def test_what_the_paper_says_is_asked_of_a_whole_artefact_and_else_only_if_it_can_be(monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "prepare", lambda key: 0.9)
+    monkeypatch.setattr(module, "train_base_model", lambda key: 0.9)
     monkeypatch.setattr(
-        module, "run", lambda cell: missing(cell) if cell.dataset != "mnist" else Result(1.0, *[None] * 2, 1.0)
+        module,
+        "run_cell",
+        lambda cell: missing(cell) if cell.dataset != "mnist" else PaperResult(1.0, *[None] * 2, 1.0),
     )
     whole, part = (
         reproduce(choose(["table-uols"], seeds=2, **narrowed), results=tmp_path / "r.parquet").artefacts[0].claims
@@ -208,8 +210,8 @@ def test_what_the_paper_says_is_asked_of_a_whole_artefact_and_else_only_if_it_ca
 
 
 def test_a_cell_that_cannot_be_run_is_told_with_its_reason(monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "prepare", lambda key: 0.9)
-    monkeypatch.setattr(module, "run", missing)
+    monkeypatch.setattr(module, "train_base_model", lambda key: 0.9)
+    monkeypatch.setattr(module, "run_cell", missing)
     found = reproduce(choose(["table-uols"], data=["mnist"], seeds=1), results=tmp_path / "r.parquet")
     assert not any(record.seeds for record in found.artefacts[0].records)
     assert found.reasons == {"mnist mlp": f"{MNIST.differs} Not all was run: no such data here"}
@@ -220,10 +222,10 @@ def test_data_that_are_not_the_right_ones_cost_their_own_cells_only(monkeypatch,
     def run(cell):
         if cell.model == "mlp":
             raise WrongDataError("other data than yours")
-        return Result(1.0, 0.1, None, 1.0)
+        return PaperResult(1.0, 0.1, None, 1.0)
 
-    monkeypatch.setattr(module, "prepare", lambda key: 0.9)
-    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "train_base_model", lambda key: 0.9)
+    monkeypatch.setattr(module, "run_cell", run)
     choice = choose(["table-uols", "table-rf"], data=["mnist"], methods=["FTH"], seeds=1)
     found = reproduce(choice, results=tmp_path / "r.parquet")
     assert {(r.model, r.seeds) for part in found.artefacts for r in part.records} == {("mlp", 0), ("forest", 1)}
@@ -236,8 +238,8 @@ def test_data_that_are_not_the_right_ones_cost_their_own_cells_only(monkeypatch,
 
 def test_each_base_model_is_prepared_once_with_features_if_anyone_needs_them(monkeypatch, tmp_path):
     keys = []
-    monkeypatch.setattr(module, "prepare", keys.append)
-    monkeypatch.setattr(module, "run", lambda cell: Result(1.0, None, None, 1.0))
+    monkeypatch.setattr(module, "train_base_model", keys.append)
+    monkeypatch.setattr(module, "run_cell", lambda cell: PaperResult(1.0, None, None, 1.0))
     choice = choose(["table-uols", "table-rf"], data=["mnist"], methods=["FTH", "UOGD"], seeds=2)
     reproduce(choice, results=tmp_path / "r.parquet")
     assert sorted(keys) == [("mnist", "forest", s, 0.8, False) for s in (0, 1)] + [
@@ -252,25 +254,27 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, tmp_path):
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(cell)
-        return Result(1.0, None, None, 1.0)
+        return PaperResult(1.0, None, None, 1.0)
 
-    monkeypatch.setattr(module, "prepare", lambda key: 0.9)
-    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "train_base_model", lambda key: 0.9)
+    monkeypatch.setattr(module, "run_cell", run)
     choice = choose(["table-uols"], data=["mnist"], methods=["FTH", "Base"], seeds=2)
     with pytest.raises(KeyboardInterrupt):
         reproduce(choice, results=tmp_path / "r.parquet")
-    assert list(Store(tmp_path / "r.parquet", Cell, Result, protocol=PROTOCOL).results) == done
+    assert list(Store(tmp_path / "r.parquet", PaperCell, PaperResult, protocol=PROTOCOL).results) == done
 
 
 def test_results_are_kept_in_the_cache_if_nothing_else_is_said(monkeypatch, tmp_path):
     assert default_results() == tmp_path / "cache" / "reproduce" / "results.parquet"
-    monkeypatch.setattr(grid, "run", lambda *_, **__: {})
+    monkeypatch.setattr(grid, "run_missing", lambda *_, **__: {})
     monkeypatch.setattr(module, "_prepare", lambda *_: {})
     monkeypatch.setattr(
         module,
         "Store",
         lambda path, *_, **__: (
-            pytest.fail("the place") if path != default_results() else Store(path, Cell, Result, protocol=PROTOCOL)
+            pytest.fail("the place")
+            if path != default_results()
+            else Store(path, PaperCell, PaperResult, protocol=PROTOCOL)
         ),
     )
     reproduce(choose(["table-uols"], data=["mnist"], seeds=1))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from baserate_lab import datasets, models
-from baserate_lab.datasets._fetch import Recipe
+from baserate_lab.datasets._fetch import DatasetRecipe
 from baserate_lab.datasets._official import Download
 
 TEXT = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text()
@@ -14,7 +14,7 @@ ROWS = [line for line in TEXT.splitlines() if line.startswith("| `")]
 
 
 def recipes(name):
-    return [value for value in vars(getattr(datasets, name)).values() if type(value) is Recipe]
+    return [value for value in vars(getattr(datasets, name)).values() if type(value) is DatasetRecipe]
 
 
 @pytest.mark.parametrize("name", [name for name in datasets.names() if recipes(name)])

@@ -1,4 +1,4 @@
-"""How long a stream will be, for step sizes that depend on it and a length that nobody knows."""
+"""Guesses of a stream's length, for step sizes that depend on it."""
 
 FIRST_GUESS = 128
 """The first guess is not one round: the steps of so short a stream would throw away what the model knows."""

@@ -92,7 +92,7 @@ class LastLayerAdapter(Component):
         raise NotImplementedError
 
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
-        """What else a subclass learns from the holdout, as attributes to set; may refuse."""
+        """Return what else the method learns from the holdout, as attributes to set; may refuse."""
         raise NotImplementedError
 
     def _restart(self) -> None:

@@ -40,7 +40,7 @@ def fit_marginals(
 
 
 def needs_labels(marginals: MarginalEstimator) -> bool:
-    """Whether an estimator must be fitted on labels."""
+    """Return True if an estimator must be fitted on labels."""
     return not isinstance(marginals, LabelOptionalEstimator) or marginals.needs_labels
 
 

@@ -114,7 +114,7 @@ def _new_calibrator(calibrator: Calibrator | Literal["auto"] | None, *, labelled
 
 
 def changes_nothing(calibrator: Calibrator | None) -> bool:
-    """Whether a fitted calibrator leaves probabilities as they are."""
+    """Return True if a fitted calibrator leaves probabilities as they are."""
     return calibrator is None or (isinstance(calibrator, AutoCalibrator) and calibrator.calibrator_ is None)
 
 

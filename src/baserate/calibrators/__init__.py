@@ -1,4 +1,4 @@
-"""Calibrators make a model's probabilities honest; they are fitted on the holdout."""
+"""Calibrators: correct a model's over- or under-confidence; fitted on the holdout."""
 
 from baserate.calibrators.auto import AutoCalibrator
 from baserate.calibrators.bcts import BCTS

@@ -1,6 +1,6 @@
-"""Maximum a posteriori fits of the shared map, and the strength of their priors.
+"""Maximum a posteriori fits of the calibration map, and the choice of their priors' widths.
 
-Minus the log-posterior is convex in (scales, biases), so that there is one optimum, and Newton's method finds it.
+Minus the log-posterior is convex in (scales, biases), so there is one optimum, which Newton's method finds.
 """
 
 import functools
@@ -14,19 +14,19 @@ from baserate.protocols import FloatArray, IntArray
 
 SCALE_PRIOR = 1.0
 """Weight of the prior ``mean(s - log s)`` of the scales, in samples."""
-_SDS = 0.01 * 2.0 ** np.arange(10)  # the standard deviations that a Gaussian prior may have
-_FIRST_SDS = (0.16, 1.28)  # those of scales and biases before the first look
-_ROUNDS = 6  # fits with a new choice of them; two or three are the rule
-_DENSE = 640  # up to this many parameters the Hessian is formed
-_BLOCK = 1_000_000  # numbers held at a time to form it
-_ROUGH = 1e-3  # squared Newton decrement (twice what is left to gain, in nats) good enough to choose priors by
-_EXACT = 1e-18  # and the one, per sample, from which a last full step is as good as exact
-_MOST_STEPS = 100  # of Newton; about five are the rule
-_FLAT = 1e-9  # curvature below which a class says nothing
+_SDS = 0.01 * 2.0 ** np.arange(10)  # candidates for the standard deviation of a Gaussian prior
+_FIRST_SDS = (0.16, 1.28)  # initial standard deviations, of scales and biases
+_ROUNDS = 6  # largest number of alternations of fitting and choosing; two or three are usual
+_DENSE = 640  # parameters up to which the Hessian is formed
+_BLOCK = 1_000_000  # numbers in memory at a time while it is formed
+_ROUGH = 1e-3  # squared Newton decrement (twice the remaining gain, in nats) at which widths can be chosen
+_EXACT = 1e-18  # the same, per sample, after which one more full step is exact to rounding
+_MOST_STEPS = 100  # largest number of Newton steps; about five are usual
+_FLAT = 1e-9  # curvature below which a class carries no information
 
 
 class Fit(NamedTuple):
-    """A fitted map, its log-likelihood on the holdout, and the priors' standard deviations (zero: no such freedom)."""
+    """A fitted map, its log-likelihood on the holdout, and the priors' standard deviations (zero: not fitted)."""
 
     scales: FloatArray
     biases: FloatArray
@@ -61,21 +61,21 @@ class Objective:
         self.dense = self.n_parameters <= _DENSE
 
     def split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Scales and biases of all classes."""
+        """Return scales and biases of all classes."""
         k = self.logs.shape[1]
         scales = np.full(k, theta[0]) if self.tied else theta[:k].copy()
         biases = theta[self.n_scales :].copy() if self.biased else np.zeros(k)
         return scales, biases
 
     def sums(self, theta: FloatArray, outer: FloatArray | None = None) -> tuple[float, float, FloatArray]:
-        """What `take_sums` gives; its weights' Gram matrix is added to `outer`, if given."""
+        """Return the results of `take_sums`; the Gram matrix of its weights is added to `outer`, if given."""
         scales, biases = self.split(theta)
         n, k = self.logs.shape
         sums = np.zeros((8, k))
         value = squared_means = 0.0
         width = 0 if outer is None else len(outer)
         rows = n if outer is None else 1 + _BLOCK // width
-        for start in range(0, n, rows):  # in blocks, for the memory of the weights
+        for start in range(0, n, rows):  # in blocks, to limit the memory for the weights
             part = slice(start, min(start + rows, n))
             weights = np.empty((part.stop - start, width))
             got = take_sums(self.logs[part], self.labels[part], scales, biases, sums, weights)
@@ -85,7 +85,7 @@ class Objective:
         return value, squared_means, sums
 
     def __call__(self, theta: FloatArray, sds: tuple[float, float]) -> tuple[float, FloatArray, FloatArray]:
-        """Value, gradient, and the Hessian, or its diagonal where there are many parameters."""
+        """Return value, gradient, and Hessian, or the diagonal of the Hessian if there are many parameters."""
         k, m, p = self.logs.shape[1], self.n_scales, self.n_parameters
         outer = np.zeros((p, p)) if self.dense and self.biased else None
         log_likelihood, squared_means, sums = self.sums(theta, outer)
@@ -129,12 +129,12 @@ def _linear_algebra() -> ThreadpoolController:
 
 
 def fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
-    """Fit a map; the priors of biases and of the scales' spread get the width that the holdout's evidence favours.
+    """Fit a map; the widths of the priors of biases and of the scales' spread maximise the holdout's evidence.
 
-    One temperature is fitted first. Then the fit at given widths and the choice of widths take turns, until the
-    choice stands, or comes back to an earlier one: then the narrower of the last two is taken.
+    One temperature is fitted first. Then the fit at given widths and the choice of widths alternate until the choice is
+    stable, or returns to an earlier one; then the narrower of the last two is taken.
     """
-    # On one thread: the matrices are small, threads wait for each other, and their number would change the last bits.
+    # In one thread: the matrices are small, and the number of threads would change the last bits.
     with _linear_algebra().limit(limits=1, user_api="blas"):
         return _fit_map(logs, labels, tied=tied, biased=biased)
 
@@ -160,13 +160,13 @@ def _fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) ->
         if tied:
             sds = (0.0, sds[1])
     scales, biases = objective.split(theta)
-    biases -= biases.mean()  # which the prior has seen to already, where Newton's method was used
+    biases -= biases.mean()  # which the prior has done already, if Newton's method was used
     value = objective.sums(theta)[0]
     return Fit(scales, biases, value, *sds)
 
 
 def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
-    """Newton's method, with steps halved until they stay inside the domain and lower the objective."""
+    """Minimise by Newton's method; steps are halved until they stay in the domain and lower the objective."""
     m = objective.n_scales
     tolerance = _ROUGH if rough else _EXACT * len(objective.logs)
     value, gradient, hessian = objective(theta, sds)
@@ -182,7 +182,7 @@ def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *
                 if new[0] <= value - 1e-4 * size * decrement + 1e-13 * abs(value):
                     break
             size *= 0.5
-            if size < 1e-9:  # rounding hides what is left to gain
+            if size < 1e-9:  # the remaining gain is below rounding
                 return theta
             there = theta - size * step
         theta, (value, gradient, hessian) = there, new
@@ -190,7 +190,7 @@ def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *
 
 
 def _quasi_newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
-    """L-BFGS, in units in which every parameter has about the same curvature."""
+    """Minimise by L-BFGS, in units in which every parameter has about the same curvature."""
     from scipy.optimize import Bounds, minimize  # slow to import, and seldom needed
 
     unit = 1.0 / np.sqrt(objective(theta, sds)[2])
@@ -200,7 +200,7 @@ def _quasi_newton(objective: Objective, theta: FloatArray, sds: tuple[float, flo
         return value, gradient * unit
 
     m = objective.n_scales
-    # Scales stay away from zero by their prior; the bound keeps a line search from looking beyond.
+    # The prior keeps scales away from zero; the bound keeps line searches from trying negative ones.
     low = np.concatenate([1e-6 / unit[:m], np.full(len(theta) - m, -np.inf)])
     found = minimize(
         scaled,
@@ -214,10 +214,10 @@ def _quasi_newton(objective: Objective, theta: FloatArray, sds: tuple[float, flo
 
 
 def _choose_sds(objective: Objective, theta: FloatArray) -> tuple[float, float]:
-    """The widths of the priors of scales and biases under which the holdout is most probable.
+    """Return the widths of the priors of scales and biases that maximise the evidence of the holdout.
 
-    Around the fit the log-likelihood is taken for a parabola in each class's parameters alone: a noisy measurement
-    of its bias, and of its scale with the bias left free.
+    Around the fit the log-likelihood is approximated by a parabola in each class's parameters: a noisy measurement of
+    its bias, and of its scale with the bias free.
     """
     _, _, (d_scales, d_biases, m0, m1, m2, s0, s1, s2) = objective.sums(theta)
     scales, biases = objective.split(theta)
@@ -230,9 +230,9 @@ def _choose_sds(objective: Objective, theta: FloatArray) -> tuple[float, float]:
 
 
 def _most_probable_sd(values: FloatArray, gradient: FloatArray, curvature: FloatArray) -> float:
-    """The width of the prior of values that sum to zero: they are k, but have k - 1 directions to vary in.
+    """Return the most probable width of the prior of k values that sum to zero, and so have k - 1 degrees of freedom.
 
-    With the factor k / (k - 1) the evidence is exact (for parabolas) if there are two classes, or if all are alike.
+    With the factor k / (k - 1) the evidence is exact, for parabolas, with two classes, or with classes that are alike.
     """
     among = len(values) / (len(values) - 1.0)
     known = curvature > _FLAT

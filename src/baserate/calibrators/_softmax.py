@@ -1,16 +1,16 @@
-"""The map ``softmax(scales * log p + biases)`` that all calibrators share: applied, and differentiated."""
+"""The map ``softmax(scales * log p + biases)`` of all calibrators, and its derivatives (compiled)."""
 
 import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 
-_ROUNDING = 1e-13  # a row that misses a sum of one by less is left as it is
+_ROUNDING = 1e-13  # a row whose sum differs from one by less is not changed
 
 
 @compiled
 def apply_map(proba: FloatArray, scales: FloatArray, biases: FloatArray, floor: float) -> FloatArray:
-    """Rows of ``softmax(scales * log(max(p, floor)) + biases)``.
+    """Return the rows ``softmax(scales * log(max(p, floor)) + biases)``.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def apply_map(proba: FloatArray, scales: FloatArray, biases: FloatArray, floor: 
 
 @compiled
 def normalise_rows(proba: FloatArray) -> FloatArray:
-    """The identity map: rows scaled to sum to one; not a bit of those that do so already is changed.
+    """Scale rows to sum to one, which is the identity map; rows that do so already keep every bit.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def take_sums(
     sums: FloatArray,
     weights: FloatArray,
 ) -> tuple[float, float]:
-    """A holdout's log-likelihood, and what its first two derivatives need, in one pass.
+    """Compute a holdout's log-likelihood and the sums for its first two derivatives, in one pass.
 
-    With q the mapped probabilities and l the logs of a sample, the rows of `sums` (8, k) are raised by the gradient in
+    With q the mapped probabilities and l the logs of a sample, this adds to the rows of `sums` (8, k): the gradient in
     the scales, that in the biases, and the sums over samples of q, q l, q l^2, q^2, q^2 l and q^2 l^2. The rows of
-    `weights`, one per sample, are filled with ``(q l, q)`` if they have 2 k entries, with ``(sum(q l), q)`` if k + 1,
-    and left alone if none. Returned are the log-likelihood and the sum of ``sum(q l)**2``.
+    `weights`, one per sample, are set to ``(q l, q)`` if they have 2 k entries, and to ``(sum(q l), q)`` if they have
+    k + 1. Returns the log-likelihood and the sum of ``sum(q l)**2``.
     """
     n, k = logs.shape
     p = weights.shape[1]

@@ -1,6 +1,6 @@
-"""What the calibrators that fit a map share."""
+"""Base class of calibrators that apply ``softmax(scales * log p + biases)``."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,26 +8,42 @@ from numpy.typing import ArrayLike
 from baserate.calibrators._fitting import Fit, fit_map
 from baserate.calibrators._softmax import apply_map, normalise_rows
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
-from baserate.validation import check_fitted, check_holdout, check_proba, check_real, check_vector
+from baserate.state import Component
+from baserate.state.declarations import Number, Saves, floats
+from baserate.validation import check_fitted, check_holdout, check_proba
 
 _LEAST_FLOOR = 1e-12
 _FLOOR_WITHOUT_ZEROS = 1e-6
 
 
+SAVED = Saves(
+    state={
+        "scales_": floats("k", low=1e-300, high=1e9),
+        "biases_": floats("k", low=-1e9, high=1e9),
+        "floor_": Number(0.0, 0.15),
+    },
+    may_be_empty=True,
+)
+"""The declaration of a fitted map."""
+WIDTH = Number(0.0, 10.0)
+"""The declaration of the width of a prior."""
+
+
 class SoftmaxMap(Component):
-    """A calibrator ``softmax(scales_ * log p + biases_)``; a subclass says which of these are free.
+    """Base of calibrators ``softmax(scales_ * log p + biases_)``; a subclass says which parameters are free.
 
     Probabilities below `floor_` are raised to it before the logarithm. It is half the smallest positive probability of
-    the holdout, but at least 1e-12, and at most 0.3 / k where the holdout has zeros (a forest of 100 trees: 0.005 for
-    its zeros) or 1e-6 where it has none (a softmax, whose small values mean what they say).
+    the holdout, but at least 1e-12, and at most 0.3 / k if the holdout has zeros (for a forest of 100 trees: 0.005) or
+    1e-6 if it has none (as for a softmax, whose small values are meaningful).
 
-    On the holdout no fitted map is less likely than the model's own probabilities: one that would be, because of a
-    prior or of the floor, is replaced by the identity (scales 1, biases 0, floor 0).
+    A fitted map with a lower likelihood on the holdout than the model's own probabilities, because of a prior or the
+    floor, is replaced by the identity (scales 1, biases 0, floor 0).
     """
 
     _tied: bool
     _biased: bool
+
+    saves = SAVED
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
         """Learn the map from the holdout.
@@ -52,28 +68,19 @@ class SoftmaxMap(Component):
         return self
 
     def _keep(self, fit: Fit) -> None:
-        """Set what only some maps have."""
+        """Set attributes that only some maps have."""
 
     def transform(self, proba: ArrayLike) -> FloatArray:
-        """Calibrated probabilities of a batch."""
+        """Return the calibrated probabilities of a batch."""
         check_fitted(self, "scales_")
         checked = check_proba(proba, len(self.scales_))
         if self.floor_ == 0.0:
             return normalise_rows(checked)
         return apply_map(checked, self.scales_, self.biases_, self.floor_)
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        if "scales_" in state:
-            like = np.empty(np.size(state["scales_"]))
-            for name in ("scales_", "biases_"):
-                check_array(state[name], name, like)
-                check_vector(state[name], len(like), name)
-            check_real(state["floor_"], "floor_", 0.0, 1.0)
-        return super().set_state(state)
-
 
 def floor_of(proba: FloatArray) -> float:
-    """What a probability of zero stands for; see `SoftmaxMap`."""
+    """Return the value that probabilities of zero are raised to; see `SoftmaxMap`."""
     smallest = float(proba.min())
     cap = _FLOOR_WITHOUT_ZEROS
     if smallest == 0.0:
@@ -83,6 +90,6 @@ def floor_of(proba: FloatArray) -> float:
 
 
 def log_likelihoods(proba: FloatArray, labels: IntArray) -> FloatArray:
-    """Log-probability of each sample's label; -inf where it was ruled out."""
+    """Return the log-probability of each sample's label; -inf where that was ruled out."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(proba[np.arange(len(labels)), labels]))

@@ -1,4 +1,4 @@
-"""Choose how much calibration a holdout can bear."""
+"""AutoCalibrator: chooses a calibration map by cross-validation."""
 
 from typing import Self
 
@@ -12,9 +12,10 @@ from baserate.calibrators.temperature import TemperatureScaling
 from baserate.calibrators.vector import VectorScaling
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
+from baserate.state.declarations import Fields, Maybe, Number, Part, Saved, Saves, Text, Whole
 from baserate.validation import check_fitted, check_holdout, check_proba
 
-# From the simplest on: a map, and how many samples per class it takes to be a candidate.
+# Maps from the simplest on, and the number of samples per class from which each is a candidate.
 _MAPS: dict[str, tuple[type[SoftmaxMap], int]] = {
     "temperature": (TemperatureScaling, 0),
     "bcts": (BCTS, 3),
@@ -26,23 +27,29 @@ _FEWEST = 10
 _NUMBERS = 2_000_000
 
 
+def _fits_together(saved: Saved) -> str:
+    chosen, calibrator = saved.state["chosen_"], saved.state["calibrator_"]
+    expected = None if chosen == "identity" else _MAPS[chosen][0]
+    return "" if expected is (calibrator and calibrator.cls) else "has another map than it chose"
+
+
 class AutoCalibrator(Component, saved_as="auto_calibrator"):
-    """The identity, a temperature, `BCTS` or `VectorScaling`: the simplest that the holdout does not speak against.
+    """Calibrator that chooses, by cross-validation, the identity, a temperature, `BCTS` or `VectorScaling`.
 
-    Each is scored by the log-likelihood of samples it was not fitted on (cross-validation, five stratified folds drawn
-    with a fixed seed). Every step from the identity to a temperature to biases to scales must raise the total over
-    the samples by 4 nats, odds of fifty to one; the best after that deduction is fitted on the whole holdout.
+    Each map is scored by the log-likelihood of samples it was not fitted on (five stratified folds, drawn with a fixed
+    seed). Every step from the identity to a temperature to biases to scales must raise the total log-likelihood by 4
+    nats, odds of fifty to one; the best map after that deduction is fitted on the whole holdout.
 
-    BCTS takes at least 3 samples per class to be considered, vector scaling 20. With fewer than 10 samples, or with
-    one class only, nothing can be judged, and the probabilities stay as they are. Of a large holdout a stratified
-    part of about 2,000,000 / k samples is used for choosing.
+    BCTS is considered from 3 samples per class on, vector scaling from 20. With fewer than 10 samples, or only one
+    class, no choice is possible, and the probabilities are not changed. If the holdout is large, a stratified part of
+    about 2,000,000 / k samples is used for the choice.
 
     Attributes
     ----------
     chosen_ : str
         ``"identity"``, ``"temperature"``, ``"bcts"`` or ``"vector"``.
     reason_ : str
-        Why, in one sentence.
+        The reason for the choice, in one sentence.
     scores_ : dict of str to float
         Cross-validated mean log-likelihood, in nats per sample, of each map considered. The identity has -inf if it
         gave a true class no probability.
@@ -55,15 +62,27 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> honest = rng.dirichlet(np.ones(3), size=500)
-    >>> y = (honest.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
-    >>> AutoCalibrator().fit(honest, y).chosen_
+    >>> calibrated = rng.dirichlet(np.ones(3), size=500)
+    >>> y = (calibrated.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    >>> AutoCalibrator().fit(calibrated, y).chosen_
     'identity'
-    >>> boastful = honest**3 / (honest**3).sum(axis=1, keepdims=True)
-    >>> auto = AutoCalibrator().fit(boastful, y)
+    >>> overconfident = calibrated**3 / (calibrated**3).sum(axis=1, keepdims=True)
+    >>> auto = AutoCalibrator().fit(overconfident, y)
     >>> auto.chosen_, round(auto.calibrator_.temperature_, 1)
     ('temperature', 2.8)
     """
+
+    saves = Saves(
+        state={
+            "n_classes_": Whole(2, size="k"),
+            "chosen_": Text(("identity", *_MAPS)),
+            "reason_": Text(),
+            "scores_": Fields(dict.fromkeys(("identity", *_MAPS), Number(high=0.1, finite=False)), tuple(_MAPS)),
+            "calibrator_": Maybe(Part(SoftmaxMap, {"k": "k"}, fitted=True)),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
         """Choose a map, and fit it.
@@ -94,7 +113,7 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
         return self
 
     def transform(self, proba: ArrayLike) -> FloatArray:
-        """Calibrated probabilities of a batch."""
+        """Return the calibrated probabilities of a batch."""
         check_fitted(self, "chosen_")
         if self.calibrator_ is None:
             return normalise_rows(check_proba(proba, self.n_classes_))
@@ -102,9 +121,9 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
 
 
 def _by_class(labels: IntArray) -> IntArray:
-    """The samples class by class, shuffled within each: every fifth one is a stratified fold.
+    """Return the samples class by class, shuffled within each, so that every fifth one is a stratified fold.
 
-    Which number a class goes by makes no difference: classes come in the order in which the shuffle first shows them.
+    Classes are ordered by their first appearance in the shuffle, so that their numbers make no difference.
     """
     shuffled = np.random.default_rng(0).permutation(len(labels))
     _, first, which = np.unique(labels[shuffled], return_index=True, return_inverse=True)
@@ -112,7 +131,7 @@ def _by_class(labels: IntArray) -> IntArray:
 
 
 def _cross_validate(proba: FloatArray, labels: IntArray) -> dict[str, float]:
-    """Mean log-likelihood of samples left out of the fit, by map. The samples come class by class."""
+    """Return the mean log-likelihood of held-out samples for each map; the samples must be ordered by class."""
     n, k = proba.shape
     scores = {"identity": float(log_likelihoods(normalise_rows(proba), labels).mean())}
     fold = np.arange(n) % _FOLDS
@@ -129,7 +148,7 @@ def _cross_validate(proba: FloatArray, labels: IntArray) -> dict[str, float]:
 
 
 def _choose(scores: dict[str, float], n: int) -> tuple[str, str]:
-    """The name of the best map after deduction, and why."""
+    """Return the name of the best map after deduction, and the reason."""
     asked = {name: _NATS_PER_STEP * step for step, name in enumerate(("identity", *_MAPS))}
     chosen = max(scores, key=lambda name: n * scores[name] - asked[name])
     tested = f"in cross-validation on {n} samples"

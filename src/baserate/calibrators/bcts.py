@@ -1,19 +1,19 @@
-"""Bias-corrected temperature scaling (Alexandari et al. 2020)."""
+"""BCTS, bias-corrected temperature scaling (Alexandari et al. 2020)."""
 
 from baserate.calibrators._fitting import Fit
-from baserate.calibrators._softmax_map import SoftmaxMap
+from baserate.calibrators._softmax_map import SAVED, WIDTH, SoftmaxMap
 
 
 class BCTS(SoftmaxMap, saved_as="bcts"):
-    """One temperature, and a bias per class: ``softmax(log p / temperature_ + biases_)``.
+    """Calibrator with one temperature and a bias per class: ``softmax(log p / temperature_ + biases_)``.
 
-    Estimators of the class mix that trust the model's probabilities ask for the biases: a temperature alone cannot
-    make the mean output over the holdout equal to its class mix.
+    Likelihood-based estimates of the class mix need the biases: a temperature alone cannot make the mean output on the
+    holdout equal to its class mix.
 
-    Biases have a Gaussian prior around zero, whose width is the one (of ten, from 0.01 to 5.12) under which the
-    holdout is most probable. Where a small holdout shows no bias the map is all but a temperature; where the bias is
-    clear there is all but no prior. The inverse temperature has the prior of `TemperatureScaling`, zeros are treated
-    as there, and so is a map that is less likely on the holdout than the model itself. Time and memory: Newton steps
+    Biases have a Gaussian prior around zero, whose width is the one (of ten, from 0.01 to 5.12) that maximises the
+    evidence of the holdout. If a small holdout shows no bias, the map is nearly a temperature; if the bias is clear,
+    the prior has nearly no effect. The inverse temperature has the prior of `TemperatureScaling`; zeros, and maps that
+    are less likely on the holdout than the model itself, are treated as there. Time and memory: Newton steps
     with the Hessian, O(n k^2), up to 639 classes; L-BFGS, O(n k) a step, beyond.
 
     Attributes
@@ -21,15 +21,15 @@ class BCTS(SoftmaxMap, saved_as="bcts"):
     temperature_ : float
         Above 1 for an over-confident model.
     biases_ : (k,) array
-        They sum to zero. That of a class which is missing from the holdout is held by the prior.
+        They sum to zero. The bias of a class that is missing in the holdout is determined by the prior.
     bias_sd_ : float
         The width of their prior; 0 where the map is the identity.
     floor_ : float
-        What zeros are raised to; 0 where the map is the identity.
+        The value that zeros are raised to; 0 where the map is the identity.
 
     Examples
     --------
-    Two classes that are equally frequent, and a model which thinks that the first is not:
+    A model that thinks that both classes are equally frequent, and a holdout in which they are not:
 
     >>> import numpy as np
     >>> holdout = np.tile([[0.8, 0.2], [0.5, 0.5], [0.5, 0.5], [0.2, 0.8]], (100, 1))
@@ -46,6 +46,8 @@ class BCTS(SoftmaxMap, saved_as="bcts"):
 
     _tied = True
     _biased = True
+
+    saves = SAVED.extended(state={"bias_sd_": WIDTH})
 
     @property
     def temperature_(self) -> float:

@@ -1,14 +1,14 @@
-"""Contract checks: what every tracker, estimator, calibrator, adapter, learner and shift promises beyond its types.
+"""Contract checks: promises of trackers, estimators, calibrators, adapters, learners and shifts beyond their types.
 
-A plug-in runs them on itself::
+To run them on a class of your own::
 
     from baserate.checks import checks_for
 
     for check in checks_for(MyTracker(n_classes=3)):
         check(MyTracker(n_classes=3))
 
-Each check takes an unmoved instance made for three classes, works on clones of it, and raises an AssertionError that
-says which promise was broken.
+Each check takes a new instance for three classes, works on clones of it, and raises an AssertionError that names the
+broken promise.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,7 @@ Check = Callable[[Any], None]
 
 
 def checks_for(obj: Any) -> list[Check]:
-    """All checks that apply to an object."""
+    """Return all checks that apply to an object."""
     role = role_of(obj)
     checks: list[Check] = [check_output, check_pure, check_deterministic, check_no_aliases]
     if hasattr(obj, "get_params"):

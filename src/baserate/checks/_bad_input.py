@@ -1,4 +1,4 @@
-"""Bad input is refused, in words that help, and changes nothing."""
+"""Check that bad input is refused with a helpful message, and changes nothing."""
 
 import contextlib
 import inspect
@@ -12,7 +12,7 @@ from baserate.checks._roles import MIX, PROBA, K, X, Y, prepare, require
 from baserate.protocols import CorrectableTracker, IdlingTracker, Tracker
 from baserate.state import dumps
 
-# Methods that array code calls with input that is checked already, and those of saving.
+# Methods that are called with checked input, and those for saving.
 TRUSTING = {
     "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
     "project", "sightings", "correct", "get_state", "set_state", "examples",
@@ -56,9 +56,9 @@ BAD: dict[str, list[Any]] = {
 
 
 def public_methods(obj: Any) -> Iterator[tuple[str, list[str]]]:
-    """Names and arguments of the public methods of an object that take input from users."""
+    """Yield the names and arguments of an object's public methods that take input from users."""
     tracker = getattr(obj, "tracker", None)
-    # Names of samples are of use only where their labels may come late.
+    # Ids of samples are accepted only where labels may arrive late.
     skipped = {"evidence"} if tracker is None or isinstance(tracker, CorrectableTracker) else {"evidence", "ids"}
     for name, method in inspect.getmembers(type(obj), inspect.isfunction):
         if (
@@ -77,7 +77,7 @@ def _can_idle(obj: Any) -> bool:
 
 
 def check_bad_input(obj: Any) -> None:
-    """Bad input gets a ValueError or TypeError that names the argument, and changes nothing: in every public method."""
+    """Bad input to any public method raises a ValueError or TypeError that names the argument, and changes nothing."""
     if isinstance(obj, Tracker) and "n_classes" in getattr(obj, "get_params", dict)():
         moved = prepare(obj, 2)
         before = dumps(moved)

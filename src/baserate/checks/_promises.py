@@ -1,4 +1,4 @@
-"""The promises, one check each."""
+"""One check for each promise."""
 
 import copy
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.checks._roles import (
+    ESTIMATES,
     MIX,
-    SIGHTINGS,
     K,
     Y,
     batch_rows,
-    look,
     move,
+    output_of,
     prepare,
     require,
     role_of,
@@ -29,7 +29,7 @@ def check_output(obj: Any) -> None:
     role = role_of(obj)
     ready = prepare(obj)
     for i in range(12):
-        out = role.look(ready)
+        out = role.output(ready)
         require(isinstance(out, np.ndarray) and out.dtype == np.float64, obj, "outputs are float64 arrays")
         require(out.shape[-1] == K, obj, f"outputs have one entry per class in the last axis, not shape {out.shape}")
         require(np.isfinite(out).all(), obj, "outputs are finite")
@@ -41,48 +41,50 @@ def check_output(obj: Any) -> None:
 
 
 def check_pure(obj: Any) -> None:
-    """Looking twice, or not at all, changes nothing."""
+    """Predicting twice, or not at all, changes nothing."""
     often, never = prepare(obj), prepare(obj)
     for i in range(6):
-        require(same(look(often), look(often)), obj, "predicting twice gives the same twice")
+        require(same(output_of(often), output_of(often)), obj, "predicting twice gives the same twice")
         if role_of(obj).move is not None:
             move(often, i)
             move(never, i)
-    require(same(look(often), look(never)), obj, "predicting changes nothing")
+    require(same(output_of(often), output_of(never)), obj, "predicting changes nothing")
 
 
 def check_deterministic(obj: Any) -> None:
     """The same input gives the same bits."""
-    require(same(look(prepare(obj, 9)), look(prepare(obj, 9))), obj, "the same input gives the same bits")
+    require(same(output_of(prepare(obj, 9)), output_of(prepare(obj, 9))), obj, "the same input gives the same bits")
 
 
 def check_no_aliases(obj: Any) -> None:
-    """What is returned belongs to the caller, and what was handed over still does."""
+    """Returned arrays and arguments belong to the caller: changing them does not change the object."""
     ready = prepare(obj, 3)
-    before = look(ready)
-    mine = role_of(ready).look(ready)
+    before = output_of(ready)
+    mine = role_of(ready).output(ready)
     if mine.flags.writeable:
         mine[...] = 7.0
-    require(same(look(ready), before), obj, "changing a returned array changes nothing inside")
+    require(same(output_of(ready), before), obj, "changing a returned array changes nothing inside")
     if hasattr(obj, "fit"):
         samples, labels = samples_for(obj).copy(), Y.copy()
         fitted = clone(obj, safe=False).fit(samples, labels)
-        before = look(fitted)
+        before = output_of(fitted)
         samples[...], labels[...] = samples[::-1].copy(), labels[::-1].copy()
-        require(same(look(fitted), before), obj, "changing the holdout after fitting changes nothing inside")
+        require(same(output_of(fitted), before), obj, "changing the holdout after fitting changes nothing inside")
         if role_of(obj).move is not None:
             untouched = prepare(obj, 3)
             for i in range(3):
                 move(fitted, i)
             require(
-                same(look(fitted), look(untouched)), obj, "changing the holdout after fitting changes nothing later"
+                same(output_of(fitted), output_of(untouched)),
+                obj,
+                "changing the holdout after fitting changes nothing later",
             )
     if isinstance(obj, Tracker):
-        z = SIGHTINGS[0].copy()
+        z = ESTIMATES[0].copy()
         ready.update(z)
-        before = look(ready)
+        before = output_of(ready)
         z[:] = 7.0
-        require(same(look(ready), before), obj, "changing an array after handing it over changes nothing inside")
+        require(same(output_of(ready), before), obj, "changing an array after handing it over changes nothing inside")
 
 
 def check_clone(obj: Any) -> None:
@@ -92,11 +94,11 @@ def check_clone(obj: Any) -> None:
     before, after = obj.get_params(deep=False), fresh.get_params(deep=False)
     require(repr(before) == repr(after), obj, "a clone has the same parameters")
     role_of(obj).start(fresh)
-    require(same(look(fresh), look(prepare(obj))), obj, "a clone starts anew")
+    require(same(output_of(fresh), output_of(prepare(obj))), obj, "a clone starts anew")
 
 
 def check_resume(obj: Any) -> None:
-    """Saved at any round and loaded, it goes on bit for bit as if it had never stopped."""
+    """An object that is saved at any round and loaded continues bit for bit as if never interrupted."""
     role = role_of(obj)
     for rounds in (0, 1, 17):
         running = prepare(obj, rounds)
@@ -106,12 +108,12 @@ def check_resume(obj: Any) -> None:
         for i in range(rounds, rounds + 20 if role.move is not None else rounds):
             move(running, i)
             move(resumed, i)
-            require(same(look(running), look(resumed)), obj, "resumed = uninterrupted, bit for bit")
-        require(same(look(running), look(resumed)), obj, "a loaded object predicts as the saved one")
+            require(same(output_of(running), output_of(resumed)), obj, "resumed = uninterrupted, bit for bit")
+        require(same(output_of(running), output_of(resumed)), obj, "a loaded object predicts as the saved one")
 
 
 def check_states_are_not_shared(obj: Any) -> None:
-    """An object that was given another's state goes its own way."""
+    """An object that was given another's state does not share it."""
     first = prepare(obj, 3)
     before = dumps(first)
     second = clone(obj, safe=False).set_state(first.get_state())
@@ -129,28 +131,28 @@ def check_moves(obj: Any) -> None:
 
 
 def check_copies_are_independent(obj: Any) -> None:
-    """A deep copy goes its own way."""
+    """A deep copy shares no state with its original."""
     ready = prepare(obj, 3)
-    before = look(ready)
+    before = output_of(ready)
     twin = copy.deepcopy(ready)
     for i in range(5):
         move(twin, i)
-    require(same(look(ready), before), obj, "moving a copy leaves the original alone")
+    require(same(output_of(ready), before), obj, "moving a copy leaves the original alone")
 
 
 def check_reset(obj: Any) -> None:
     """`reset` forgets the stream."""
     moved, fresh = prepare(obj, 9), prepare(obj)
     moved.reset()
-    require(same(look(moved), look(fresh)), obj, "reset forgets what was seen")
+    require(same(output_of(moved), output_of(fresh)), obj, "reset forgets what was seen")
     for i in range(9, 15):
         move(moved, i)
         move(fresh, i)
-    require(same(look(moved), look(fresh)), obj, "after a reset it goes on like a new one")
+    require(same(output_of(moved), output_of(fresh)), obj, "after a reset it goes on like a new one")
 
 
 def check_tracker_learns(obj: Any) -> None:
-    """Shown the same vector for long enough, a tracker predicts it; before any sighting it predicts a class mix."""
+    """A tracker learns a constant vector; before the first update it predicts a class mix."""
     ready = prepare(obj)
     first = ready.predict()
     require(
@@ -162,7 +164,7 @@ def check_tracker_learns(obj: Any) -> None:
 
 
 def check_tracker_takes_any_vector(obj: Any) -> None:
-    """Sightings may leave the simplex."""
+    """A tracker accepts estimates that are not on the simplex."""
     ready = prepare(obj)
     for z in ([-1.0, 3.0, -1.0], [100.0, -50.0, -49.0], [1e6, 0.0, -1e6], [0.0, 0.0, 0.0]):
         ready.update(z)
@@ -170,7 +172,7 @@ def check_tracker_takes_any_vector(obj: Any) -> None:
 
 
 def check_memory(obj: Any) -> None:
-    """State grows at most linearly with time; that of a bankable tracker stops growing."""
+    """State grows at most linearly with time, and not at all for a bankable tracker."""
     early, middle, late = (len(dumps(prepare(obj, rounds))) for rounds in (200, 400, 800))
     require(late - middle <= 2.2 * (middle - early) + 512, obj, "memory grows at most linearly")
     if isinstance(obj, BankableTracker):
@@ -178,7 +180,7 @@ def check_memory(obj: Any) -> None:
 
 
 def check_bank(obj: Any) -> None:
-    """Many keys at once give the bits of each alone."""
+    """Many keys together give the same bits as each alone."""
     births = np.stack([MIX, MIX[::-1], np.full(K, 1 / K)])
     alone = [clone(obj) for _ in births]
     for tracker, birth in zip(alone, births, strict=True):
@@ -186,7 +188,7 @@ def check_bank(obj: Any) -> None:
     state = obj.new_state(births)
     for i in range(30):
         rows = np.flatnonzero([i % 2 == 0, True, i % 5 == 0])[:: -1 if i % 3 else 1].copy()
-        z = SIGHTINGS[(i + rows) % 40]
+        z = ESTIMATES[(i + rows) % 40]
         obj.update_rows(state, rows, z)
         for row, sighting in zip(rows, z, strict=True):
             alone[row].update(sighting)
@@ -197,7 +199,7 @@ def check_bank(obj: Any) -> None:
 
 
 def check_step(obj: Any) -> None:
-    """`step` is predict, then update (in transductive mode, predict after a look at the unlabelled batch)."""
+    """`step` is predict, then update (in transductive mode, predict with the unlabelled batch)."""
     by_step, by_hand = prepare(obj), prepare(obj)
     for i in range(10):
         batch, labels = samples_for(obj)[batch_rows(i)], Y[batch_rows(i)] if i % 3 == 0 else None
@@ -212,7 +214,7 @@ def check_step(obj: Any) -> None:
 
 
 def check_empty_batch(obj: Any) -> None:
-    """A round without samples is predicted and taken in without complaint, and says nothing about the mix."""
+    """A round without samples is accepted by `predict_proba` and `update`, and does not move the tracked mix."""
     ready = prepare(obj, 2)
     nothing = np.empty((0, K))
     require(ready.predict_proba(nothing).shape == (0, K), obj, "an empty batch has empty predictions")

@@ -1,4 +1,4 @@
-"""How to drive an object of each kind through its contract."""
+"""Roles: how checks start, update and read an object of each kind."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from baserate.protocols import Adapter, Calibrator, FloatArray, Learner, Margina
 
 K = 3
 _RNG = np.random.default_rng(0)
-SIGHTINGS = _RNG.dirichlet(np.ones(K), size=40)
+ESTIMATES = _RNG.dirichlet(np.ones(K), size=40)
 Y = np.concatenate([np.arange(K), _RNG.integers(K, size=57)])
 PROBA = 0.6 * np.eye(K)[Y] + 0.4 * _RNG.dirichlet(np.ones(K), size=60)
 X = np.eye(K)[Y] + 0.3 * _RNG.standard_normal((60, K))
@@ -18,17 +18,17 @@ MIX = np.array([0.2, 0.3, 0.5])
 
 
 class Role(NamedTuple):
-    """How to drive one kind of object: make it ready, move it by one round, look at what it says."""
+    """Functions to use one kind of object: start it, move it by one round, read its output."""
 
     protocol: type
     start: Callable[[Any], None]
     move: Callable[[Any, int], None] | None
-    look: Callable[[Any], FloatArray]
+    output: Callable[[Any], FloatArray]
     on_simplex: bool
 
 
 def batch_rows(i: int) -> slice:
-    """Which samples make up round number i."""
+    """Return the samples of round number i."""
     return slice(5 * (i % 12), 5 * (i % 12) + 5)
 
 
@@ -37,7 +37,7 @@ def _nothing(_: Any) -> None:
 
 
 def samples_for(obj: Any) -> FloatArray:
-    """Labelled samples of the kind that an object takes: probabilities, or features."""
+    """Return samples of the kind that an object takes: probabilities or features."""
     samples: FloatArray = X if getattr(obj, "input_kind", "proba") == "features" else PROBA
     return samples
 
@@ -47,7 +47,7 @@ def _fit(obj: Any) -> None:
 
 
 _ROLES = (
-    Role(Tracker, _nothing, lambda o, i: o.update(SIGHTINGS[i % 40]), lambda o: o.predict(), False),
+    Role(Tracker, _nothing, lambda o, i: o.update(ESTIMATES[i % 40]), lambda o: o.predict(), False),
     Role(
         Adapter,
         _fit,
@@ -69,7 +69,7 @@ _ROLES = (
 
 
 def role_of(obj: Any) -> Role:
-    """How to drive an object: by the first contract that it follows."""
+    """Return the role of an object, by the first contract that it follows."""
     for role in _ROLES:
         if isinstance(obj, role.protocol):
             return role
@@ -77,7 +77,7 @@ def role_of(obj: Any) -> Role:
 
 
 def prepare(obj: Any, rounds: int = 0) -> Any:
-    """A clone of an object, fitted, and moved by some rounds."""
+    """Return a clone of an object, fitted and moved by some rounds."""
     role = role_of(obj)
     ready = clone(obj, safe=False)
     role.start(ready)
@@ -93,9 +93,9 @@ def move(obj: Any, i: int) -> None:
     role.move(obj, i)
 
 
-def look(obj: Any) -> FloatArray:
-    """What an object says now."""
-    return np.copy(role_of(obj).look(obj))
+def output_of(obj: Any) -> FloatArray:
+    """Return a copy of an object's current output."""
+    return np.copy(role_of(obj).output(obj))
 
 
 def require(condition: object, obj: Any, promise: str) -> None:
@@ -105,5 +105,5 @@ def require(condition: object, obj: Any, promise: str) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same bits."""
+    """Return whether two arrays have the same bits."""
     return np.asarray(a).shape == np.asarray(b).shape and np.asarray(a).tobytes() == np.asarray(b).tobytes()

@@ -1,7 +1,5 @@
 """``baserate reproduce``: the paper's tables and figures, by the laboratory, if it is installed."""
 
-from importlib.metadata import entry_points
-
 import typer
 
 from baserate.commands.ending import fail
@@ -12,6 +10,8 @@ GROUP = "baserate.commands"
 
 def reproduce(context: typer.Context) -> None:
     """The paper's tables and figures, ours beside the printed numbers."""
+    from importlib.metadata import entry_points  # brings a mail parser along, for which --help would have to wait
+
     for entry in entry_points(group=GROUP, name="reproduce"):
         entry.load()(context.args)
         return

@@ -1,4 +1,4 @@
-"""What a data set is: labelled source data to train and hold out from, labelled target data to stream."""
+"""Dataset: labelled source data for training and holdout, and labelled target data for the stream."""
 
 from typing import Any, NamedTuple
 
@@ -22,9 +22,9 @@ class Dataset(NamedTuple):
     provenance : str
         Where the data come from, and what was done to them.
     in_time_order : bool
-        Whether the rows of the target are in the order of time: a real stream, with the shifts it really had.
+        True if the rows of the target are in the order of time: a real stream with its real shifts.
     stand_in_for : str or None
-        The data set of the paper that this one takes the place of.
+        The data set of the paper that this one replaces.
     """
 
     source_X: NDArray[Any]

@@ -12,14 +12,14 @@ _PUBLISHED_SEED = 21
 
 
 def load(rng: int | np.random.Generator | None = None) -> Dataset:
-    """Make the data.
+    """Generate the data.
 
     Parameters
     ----------
     rng : int or numpy.random.Generator, optional
-        Default: the very samples of the published run (numpy's old generator keeps its stream for good). With a seed,
-        fresh samples around the same centres. The centres are always the published ones: drawing new ones moves the
-        base model's error between 8 and 12 %.
+        Default: the exact samples of the published run (numpy's old generator guarantees its stream). With a seed: new
+        samples around the same centres. The centres are always the published ones, because the base model's error
+        varies between 8 and 12 % with the centres.
 
     Examples
     --------

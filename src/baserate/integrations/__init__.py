@@ -1,4 +1,4 @@
-"""Models of other libraries: wrapped, or taken apart for the methods that retrain a last layer."""
+"""Integrations with other libraries: wrappers of their models, and access to a model's last layer."""
 
 from baserate.integrations.label_shift_classifier import LabelShiftClassifier
 from baserate.integrations.last_layer import last_layer

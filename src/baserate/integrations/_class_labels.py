@@ -1,6 +1,6 @@
-"""Class labels and the columns they stand for: the one place that turns the one into the other.
+"""Conversion between class labels and columns of the model's probabilities.
 
-Adapters know classes as column numbers of the model's probabilities. People know them as text, numbers or truth values.
+Adapters use column numbers; users have labels that are text, numbers or truth values.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ Labels = NDArray[Any]
 
 
 def read_labels(y: Any, n_samples: int) -> list[Any]:
-    """Labels as plain values, one per sample; those that are missing (None, NaN, NA, masked) are None."""
+    """Return labels as plain values, one per sample; missing ones (None, NaN, NA, masked) are None."""
     if isinstance(y, np.ma.MaskedArray):
         values = y.tolist()  # of masked arrays, this gives None
     elif hasattr(y, "isna") and hasattr(y, "to_numpy"):  # pandas, whose NA is neither true nor false
@@ -37,15 +37,15 @@ def read_labels(y: Any, n_samples: int) -> list[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for no label: None, NaN or NA."""
+    """Return whether a value means "no label": None, NaN or NA."""
     try:
         return value is None or bool(value != value)  # NaN is not itself
     except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"  # pandas', which neither is nor is not
+        return type(value).__name__ == "NAType"  # pandas', whose comparison has no truth value
 
 
 def check_targets(y: Any) -> Labels:
-    """Check the labels that a classifier is fitted on: every one is known, and there are at least two classes."""
+    """Check the labels that a classifier is fitted on: none is missing, and there are at least two classes."""
     if y is None:
         raise ValueError("LabelShiftClassifier requires y to be passed, but the target y is None.")
     values = read_labels(y, _num_samples(y))
@@ -62,9 +62,9 @@ def check_targets(y: Any) -> Labels:
 
 
 def to_columns(y: Any, classes: Labels, n_samples: int) -> IntArray:
-    """The column of each label, -1 where it is missing.
+    """Return the column of each label, -1 where it is missing.
 
-    Missing is what `read_labels` says, and the number -1 unless that is a class.
+    Missing are the labels that `read_labels` turns into None, and the number -1 unless that is a class.
     """
     columns: dict[Any, int] = {value: column for column, value in enumerate(classes.tolist())}
     columns[None] = UNLABELLED
@@ -82,7 +82,7 @@ def to_columns(y: Any, classes: Labels, n_samples: int) -> IntArray:
 
 
 def find_missing(y: Any, classes: Labels | None, n_samples: int) -> NDArray[np.bool_]:
-    """Which labels are missing; where the classes are not known yet, -1 is taken for one."""
+    """Return which labels are missing; if the classes are not known yet, -1 counts as a class."""
     if classes is None:
         return np.array([value is None for value in read_labels(y, n_samples)], dtype=bool)
     return np.asarray(to_columns(y, classes, n_samples) == UNLABELLED)
@@ -104,7 +104,7 @@ def check_every_class(columns: IntArray, classes: Labels) -> None:
 
 
 def check_classes(classes: ArrayLike, known: Labels) -> None:
-    """Check that what `partial_fit` was told are the classes that it has come to know."""
+    """Check that the classes given to `partial_fit` are those that are known."""
     told = np.asarray(classes).ravel().tolist()
     strange = [value for value in told if value not in known.tolist()]
     left_out = [value for value in known.tolist() if value not in told]
@@ -118,5 +118,5 @@ def check_classes(classes: ArrayLike, known: Labels) -> None:
 
 
 def shown(values: list[Any]) -> str:
-    """A few values for an error message."""
+    """Return a few values as text for an error message."""
     return ", ".join(map(repr, values[:10])) + (", ..." if len(values) > 10 else "")

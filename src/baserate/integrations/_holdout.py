@@ -1,4 +1,4 @@
-"""A holdout that the model has not seen: that of a frozen model as it is, that of any other by cross-fitting."""
+"""Holdout for `LabelShiftClassifier`: given, for a frozen model, or made by cross-fitting."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from baserate.validation import check_integer, check_proba, warn_user
 
 
 class Holdout(NamedTuple):
-    """A fitted model, and its probabilities on labelled samples that it (or its like) was not trained on."""
+    """A fitted model, and probabilities on labelled samples that it, or a clone of it, was not trained on."""
 
     model: Any
     proba: FloatArray
@@ -33,7 +33,7 @@ class Holdout(NamedTuple):
 
 
 def check_model(estimator: Any) -> None:
-    """Check that there is a classifier that gives probabilities."""
+    """Check that an estimator is a classifier with probabilities."""
     if isinstance(estimator, type):
         raise TypeError(f"estimator is the class {estimator.__name__}, not an instance; construct it first.")
     missing = [name for name in ("fit", "predict_proba") if not callable(getattr(estimator, name, None))]
@@ -46,7 +46,7 @@ def check_model(estimator: Any) -> None:
 
 
 def class_probabilities(model: Any, X: Any) -> FloatArray:
-    """What a fitted model says of samples, of which there may be none."""
+    """Return a fitted model's probabilities of samples, of which there may be none."""
     k = len(known_classes(model))
     if _num_samples(X) == 0:
         return np.empty((0, k))
@@ -54,7 +54,7 @@ def class_probabilities(model: Any, X: Any) -> FloatArray:
 
 
 def known_classes(model: Any) -> NDArray[Any]:
-    """The classes of a fitted model, one per column of its probabilities."""
+    """Return the classes of a fitted model, one per column of its probabilities."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise TypeError(
@@ -65,7 +65,7 @@ def known_classes(model: Any) -> NDArray[Any]:
 
 
 def frozen_holdout(model: Any, X: Any, y: NDArray[Any]) -> Holdout:
-    """The samples are the holdout of a model that is fitted already."""
+    """Make a holdout of samples for a model that is fitted already."""
     if hasattr(model, "__sklearn_tags__") and not _is_fitted(model):
         raise NotFittedError(
             f"estimator is a frozen {type(model).__name__} that was never fitted; fit it first, or give it unfrozen."
@@ -75,10 +75,10 @@ def frozen_holdout(model: Any, X: Any, y: NDArray[Any]) -> Holdout:
 
 
 def cross_fitted(owner: Any, X: Any, y: NDArray[Any], params: dict[str, Any]) -> Holdout:
-    """Train the owner's estimator on all samples, and get the holdout from clones that saw other samples each.
+    """Train the owner's estimator on all samples, and make the holdout from clones trained on other folds.
 
-    This is not scikit-learn's `cross_val_predict`, which shows the estimator class numbers instead of its labels: then
-    ``class_weight={"spam": 5}``, say, would fail.
+    scikit-learn's `cross_val_predict` is not used, because it replaces labels by class numbers: ``class_weight={"spam":
+    5}`` would fail.
     """
     _warn_of_retraining(owner.estimator)
     _check_sizes(y)
@@ -103,7 +103,7 @@ def cross_fitted(owner: Any, X: Any, y: NDArray[Any], params: dict[str, Any]) ->
 
 
 def check_routed(params: dict[str, Any], estimator: Any) -> None:
-    """Check that what is to reach the estimator's `fit` can be routed there."""
+    """Check that metadata can be routed to the estimator's `fit`."""
     if params and is_frozen(estimator):
         raise ValueError(
             f"fit got {', '.join(params)}, but the estimator is frozen: it is not trained. Leave that out."
@@ -135,8 +135,8 @@ def _fit_and_predict(
 def _splitter(cv: Any, y: NDArray[Any]) -> Any:
     if isinstance(cv, int | np.integer) or cv is None:
         folds = check_integer(5 if cv is None else cv, "cv", 2)
-        # More folds than samples of any class are impossible; more than samples of some class leave it out of some
-        # test parts, but of no training part.
+        # There cannot be more folds than samples in every class. With more folds than samples of one class, some test
+        # parts lack it, but no training part does.
         return StratifiedKFold(min(folds, int(np.unique(y, return_counts=True)[1].max())))
     return check_cv(cv, y, classifier=True)
 
@@ -169,10 +169,10 @@ def _warn_of_retraining(estimator: Any) -> None:
 
 
 def bare(estimator: Any) -> Any:
-    """The model itself, frozen or not."""
+    """Return the model itself, frozen or not."""
     return estimator.estimator if is_frozen(estimator) else estimator
 
 
 def is_frozen(estimator: Any) -> bool:
-    """Whether an estimator is to be taken as it is."""
+    """Return whether an estimator is frozen, and so must not be trained."""
     return isinstance(estimator, FrozenEstimator)

@@ -1,4 +1,4 @@
-"""A holdout for a model that never stops learning: what it said of each labelled sample before it learned it."""
+"""ProgressiveHoldout: an online model's predictions for labelled samples before it was trained on them."""
 
 from collections import deque
 from collections.abc import Hashable
@@ -9,28 +9,28 @@ import numpy as np
 from baserate.protocols import FloatArray, IntArray
 
 Probabilities = dict[Any, float]
-"""What an online model says of a sample: a probability for each class that it knows."""
+"""Output of an online model for a sample: a probability for each class that it knows."""
 
 
 def row_of(proba: Probabilities, classes: list[Hashable]) -> FloatArray | None:
-    """Probabilities of these classes, scaled to sum to one; None where the model gives them none."""
+    """Return the probabilities of these classes, scaled to sum to one; None if they are all zero."""
     row = np.array([proba.get(label, 0.0) for label in classes], dtype=np.float64)
     total = row.sum()
     return row / total if 0.0 < total < np.inf else None
 
 
 class ProgressiveHoldout:
-    """The last labelled samples, and never fewer than a few of a class that there have been a few of.
+    """The last labelled samples, with at least a few of every class that has had as many.
 
-    Without the exception a rare class would drop out of a window of the last samples, and with it everything that is
-    known about how the model treats it.
+    In a plain window of the last samples a rare class could be missing, and with it all information about the model's
+    output for that class.
 
     Parameters
     ----------
     size : int
-        The most samples kept.
+        Largest number of samples.
     per_class : int
-        A class that has no more samples than that keeps them, however old they are, as long as another has more.
+        A class with no more samples than this keeps them, however old, as long as another class has more.
     """
 
     def __init__(self, size: int, per_class: int) -> None:
@@ -44,22 +44,22 @@ class ProgressiveHoldout:
         return self._n_kept
 
     def add(self, proba: Probabilities, label: Hashable) -> None:
-        """Keep what the model said of a sample before it learned its label; drop the oldest if there are too many."""
+        """Add the model's prediction for a sample before training on it; drop the oldest if there are too many."""
         self._kept.setdefault(label, deque()).append((self.n_seen, dict(proba)))
         self.n_seen += 1
         self._n_kept += 1
-        # Of what the model said when it had learned less than half of what it has by now, most is no longer true.
+        # Predictions made when the model had seen less than half of its samples are mostly outdated.
         while self._n_kept > min(self.size, max(self.n_seen // 2, 2 * self.per_class)):
             spare = [pairs for pairs in self._kept.values() if len(pairs) > self.per_class]
             min(spare or filter(None, self._kept.values()), key=lambda pairs: pairs[0][0]).popleft()
             self._n_kept -= 1
 
     def classes(self) -> list[Hashable]:
-        """The classes of which there are enough samples to judge the model by, in the order of their first one."""
+        """Return the classes with enough samples, in the order of their first one."""
         return [label for label, pairs in self._kept.items() if len(pairs) >= self.per_class]
 
     def samples(self, classes: list[Hashable]) -> tuple[FloatArray, IntArray]:
-        """Rows of probabilities of some classes, and the labels as column numbers, from the oldest sample on."""
+        """Return rows of probabilities of some classes, and labels as column numbers, oldest sample first."""
         found = []
         for column, label in enumerate(classes):
             for number, proba in self._kept.get(label, ()):

@@ -1,4 +1,4 @@
-"""A river classifier as one of scikit-learn's kind, for learners."""
+"""RiverEstimator: a scikit-learn compatible wrapper of river classifiers, for learners."""
 
 import copy
 import inspect
@@ -13,31 +13,31 @@ from baserate.validation import as_float_array, check_fitted, check_rng
 
 
 class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A classifier of river with `fit`, `partial_fit`, `predict` and `predict_proba`, for the learners of this library.
+    """A river classifier with `fit`, `partial_fit`, `predict` and `predict_proba`, for the learners of this library.
 
-    Samples are handed to the classifier one at a time, in their order; features are named by their column number.
-    River's own `River2SKLClassifier` does as much, and knows no weights, which `TrainByWeights` and
-    `LazyTrainByWeights` live by.
+    Samples are passed to the classifier one at a time, in order; features are named by their column number. River's own
+    `River2SKLClassifier` does the same, but without sample weights, which `TrainByWeights` and `LazyTrainByWeights`
+    need.
 
     Parameters
     ----------
     classifier : river.base.Classifier
-        Any that has probabilities; a pipeline, too. It is copied, never trained itself.
+        Any classifier or pipeline with probabilities. It is copied, and never trained itself.
     random_state : int or numpy.random.Generator, optional
-        For weights, with a classifier that takes none.
+        Seed for weights, with a classifier that does not take them.
 
     Attributes
     ----------
     classifier_ : river.base.Classifier
-        The trained one.
+        The trained classifier.
     classes_ : (k,) array
         The labels, in the order of the columns of `predict_proba`.
 
     Notes
     -----
-    Weights are divided by their mean, and handed over as `w` where the classifier's `learn_one` has such an argument.
-    Where not, and in pipelines, a sample is learned as many times as its weight says, rounded up or down at random, so
-    that it is right in expectation.
+    Weights are divided by their mean, and passed on as `w` if the classifier's `learn_one` has such an argument.
+    Otherwise, and in pipelines, a sample is learned as many times as its weight, rounded up or down at random, so that
+    the expectation is right.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in one pass.
+        """Train from scratch, in one pass.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         y : (n,) array
             Their labels.
         sample_weight : (n,) array, optional
-            How much each of them weighs.
+            Weight of each sample.
         """
         begun = self._begun(y, None)
         begun._learn(X, y, sample_weight)
@@ -77,7 +77,7 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn on, in one pass over some samples.
+        """Continue training, in one pass over some samples.
 
         Parameters
         ----------
@@ -87,12 +87,12 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             All labels that will ever come, for the first call. Default: those of `y`.
         """
         then = copy.deepcopy(self) if hasattr(self, "classifier_") else self._begun(y, classes)
-        then._learn(X, y, sample_weight)  # of a copy: a failed call changes nothing
+        then._learn(X, y, sample_weight)  # on a copy, so that a failed call changes nothing
         self.__dict__.update(vars(then))
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class probabilities of some samples: (n, k). Where the classifier says nothing, all classes are as likely."""
+        """Return the class probabilities of some samples, (n, k); uniform where the classifier gives none."""
         check_fitted(self, "classifier_")
         k = len(self.classes_)
         proba = np.empty((len(rows := self._rows(X)), k))
@@ -104,11 +104,11 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return proba
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most probable label of some samples."""
+        """Return the most probable label of some samples."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _begun(self, y: ArrayLike, classes: ArrayLike | None) -> Self:
-        """A copy that has learned nothing yet."""
+        """Return an untrained copy."""
         if isinstance(self.classifier, type) or not hasattr(self.classifier, "predict_proba_one"):
             raise TypeError(f"classifier is {self.classifier!r}; expected a classifier of river, with probabilities.")
         begun = type(self)(**self.get_params(deep=False))
@@ -119,7 +119,7 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                 f"there are {len(begun.classes_)} classes, and {type(self.classifier).__name__} knows two, no more and "
                 "no fewer. Put it into river.multiclass.OneVsRestClassifier, or give `classes`."
             )
-        # river's classifiers of two classes know True and False alone
+        # river's binary classifiers only know True and False
         begun._labels = begun.classes_.tolist() if many else [False, True]
         begun.classifier_ = self.classifier.clone()
         begun._rng = copy.deepcopy(check_rng(self.random_state, "random_state"))
@@ -153,7 +153,7 @@ class RiverEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 def _check_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray | None:
-    """Weights with a mean of one."""
+    """Return weights with a mean of one."""
     if weights is None or n_samples == 0:
         return None
     array = as_float_array(weights, "sample_weight", 1)
@@ -168,5 +168,5 @@ def _check_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray | No
 
 
 def _takes_weights(classifier: Any) -> bool:
-    """Whether `learn_one` says that it has an argument `w`. A pipeline does not, and may lose one on the way."""
+    """Return whether `learn_one` has an argument `w`; a pipeline has none, and may not pass one on."""
     return "w" in inspect.signature(classifier.learn_one).parameters

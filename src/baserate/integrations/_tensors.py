@@ -1,4 +1,4 @@
-"""Tensors as plain arrays, inside any object: torch's own pickles hold addresses, and differ each time."""
+"""Replacement of tensors inside objects by plain arrays; torch's own pickles hold addresses and differ each time."""
 
 import copy
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ _MEMO = "tensors by their places"
 
 
 class _Place:
-    """Where a tensor was: to copy it is to put the tensor back."""
+    """Placeholder for a tensor; copying it gives the tensor."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -19,27 +19,27 @@ class _Place:
 
 
 class Packed(NamedTuple):
-    """An object without its tensors, and these as arrays."""
+    """An object without its tensors, and the tensors as arrays."""
 
     shell: Any
     arrays: list[NDArray[Any]]
     kinds: list[tuple[str, bool, bool]]
-    """Of each array: device, whether it is a parameter, and one that is trained."""
+    """For each array: device, whether it is a parameter, and whether it is trained."""
 
 
 def packed(value: Any, tensors: list[Any]) -> Packed:
-    """A copy with places where these tensors are; a tensor that is there twice has one place."""
+    """Return a copy with placeholders for these tensors; a tensor that occurs twice has one placeholder."""
     from baserate.integrations._torch import nn
 
     once = list({id(tensor): tensor for tensor in tensors}.values())
     arrays = [tensor.detach().cpu().contiguous().numpy().copy() for tensor in once]
     kinds = [(str(tensor.device), isinstance(tensor, nn.Parameter), tensor.requires_grad) for tensor in once]
-    # To copy is to ask the memo first: what is found there is taken for the copy.
+    # `deepcopy` looks in the memo first, and takes what it finds there for the copy.
     return Packed(copy.deepcopy(value, {id(tensor): _Place(i) for i, tensor in enumerate(once)}), arrays, kinds)
 
 
 def unpacked(value: Packed) -> Any:
-    """A copy with the tensors back in their places."""
+    """Return a copy with the tensors in place of their placeholders."""
     from baserate.integrations._torch import nn, torch
 
     tensors = []

@@ -1,4 +1,4 @@
-"""The one door to torch: everything else that needs it imports it from here, and only when it is used."""
+"""The only import of torch: other modules import it from here, and only when it is used."""
 
 try:
     import torch

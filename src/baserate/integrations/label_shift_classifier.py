@@ -1,4 +1,4 @@
-"""LabelShiftClassifier: any classifier of scikit-learn's kind, kept right while the class mix drifts."""
+"""LabelShiftClassifier: keeps any scikit-learn compatible classifier right while the class mix drifts."""
 
 import copy
 from collections.abc import Sequence
@@ -33,14 +33,41 @@ from baserate.integrations._holdout import (
     known_classes,
 )
 from baserate.integrations._running_adapter import RunningAdapter
-from baserate.protocols import Calibrator, FloatArray, Key, MarginalEstimator, Tracker
+from baserate.protocols import Calibrator, Classifier, FloatArray, Key, MarginalEstimator, Tracker
 from baserate.state import Component
+from baserate.state.declarations import (
+    LONGEST,
+    Either,
+    Flag,
+    Foreign,
+    Maybe,
+    Number,
+    Part,
+    Plain,
+    Saved,
+    SavedPart,
+    Saves,
+    Text,
+    Whole,
+)
 from baserate.validation import check_fitted
 
 _PASSED_ON = (
     "tracker", "marginals", "calibrator", "transductive", "floor", "bounds", "source_prior", "max_waiting", "gate",
     "alpha",
 )  # fmt: skip
+
+
+def _problem(saved: Saved) -> str:
+    model = saved.params["estimator"]
+    if "adapter_" not in saved.state or not isinstance(model, SavedPart):
+        return ""
+    if not model.state:
+        return "is fitted, and its estimator is not"
+    classes = model.state.get("classes_")
+    if classes is not None and len(classes) != saved.sizes.get("k", len(classes)):
+        return "has an estimator of other classes"
+    return ""
 
 
 class LabelShiftClassifier(
@@ -51,52 +78,52 @@ class LabelShiftClassifier(
     Component,
     saved_as="label_shift_classifier",
 ):
-    """A classifier that follows the class mix of its stream, by `RegressAndReweight` around any model.
+    """Meta-classifier that adapts any model to the class mix of its stream, by `RegressAndReweight`.
 
-    `predict` and `predict_proba` use the class mix as known now and change nothing; `partial_fit` takes in a batch of
-    the stream, without labels or with those that are known, and never trains the model.
+    `predict` and `predict_proba` use the current class mix and change nothing; `partial_fit` updates the class mix with
+    a batch of the stream, without labels or with those that are known, and never trains the model.
 
     Parameters
     ----------
     estimator : classifier with predict_proba
-        Wrapped in scikit-learn's `FrozenEstimator`, it is taken as it is, and `fit` gets a holdout: labelled samples
-        that it was not trained on. Any other is cloned and trained by `fit`, on all samples, and the holdout is made
-        by cross-fitting, from clones that were trained on other folds: this costs `cv` + 1 trainings. A fitted model
-        that is not frozen would be trained anew, and a warning says so.
+        If it is wrapped in scikit-learn's `FrozenEstimator`, it is used as it is, and `fit` takes a holdout: labelled
+        samples that it was not trained on. Any other estimator is cloned and trained by `fit` on all samples, and the
+        holdout is made by cross-fitting, from clones trained on other folds: this costs `cv` + 1 trainings. If a fitted
+        model is not frozen, a warning says that it is trained anew.
     tracker, marginals, calibrator, transductive, floor, bounds, source_prior, max_waiting, gate, alpha
         As in `RegressAndReweight`, with classes in the order of `classes_`.
     cv : int, splitter or iterable of (train, test)
-        How to cross-fit; a whole number is that many stratified folds. No sample may be tested twice; those that are
-        never tested (with `TimeSeriesSplit`, say) are trained on only.
+        The splits for cross-fitting; a whole number is the number of stratified folds. No sample may be tested twice;
+        samples that are never tested (for example with `TimeSeriesSplit`) are only trained on.
     n_jobs : int, optional
-        How many of the trainings may run at once.
+        Number of trainings that may run at the same time.
 
     Attributes
     ----------
     classes_ : (k,) array
         The model's class labels, one per column of its probabilities.
     prior_ : (k,) array
-        The class mix as tracked now.
+        The current class mix.
     estimator_
         The fitted model.
     adapter_ : RegressAndReweight
-        What runs around it, with all that it can do: ``adapter_.enabled = False`` is shadow mode,
-        ``adapter_.set_prior`` starts from a class mix that a person knows, ``adapter_.reset()`` forgets the stream.
+        The adapter, with all its features: ``adapter_.enabled = False`` is shadow mode, ``adapter_.set_prior`` starts
+        from a known class mix, ``adapter_.reset()`` forgets the stream.
     n_features_in_, feature_names_in_
         The model's, if it has them.
     assumption_evidence_, assumption_alarm_, fallback_active_, fallback_reason_, unknown_mass_
-        How far to trust it, as in `RegressAndReweight`.
+        Trust signals, as in `RegressAndReweight`.
     waiting_, missed_labels_
-        How many samples wait for their labels, and how many labels came for samples that did not.
+        The number of samples that wait for their labels, and of labels for samples that did not wait.
 
     Notes
     -----
-    `baserate.save` writes everything but the model. Keep that in your own way, and hand it over again:
-    ``baserate.load(path, estimator=model)``, where the model is the one that was frozen, or else `estimator_`.
+    `baserate.save` writes everything but the model. Save the model separately, and pass it to ``baserate.load(path,
+    estimator=model)``; the model is the one that was frozen, or else `estimator_`.
 
-    Metadata such as `sample_weight` reaches the estimator's `fit` by scikit-learn's metadata routing. The holdout is
-    not weighted: a model that was trained with weights (or with `class_weight`) assumes another class mix than the
-    holdout's, which the calibrator takes out.
+    Metadata such as `sample_weight` is passed to the estimator's `fit` by scikit-learn's metadata routing. The holdout
+    is not weighted: a model that was trained with weights (or with `class_weight`) assumes another class mix than the
+    holdout's, which the calibrator corrects.
 
     Examples
     --------
@@ -117,6 +144,27 @@ class LabelShiftClassifier(
     >>> print(f"{model.score(X, y):.0%} right before, {clf.score(X, y):.0%} now")
     59% right before, 91% now
     """
+
+    saves = Saves(
+        params={
+            "estimator": Either((Foreign(), Part(Classifier))),
+            "tracker": Maybe(Part(Tracker, {"k": "k"})),
+            "marginals": Maybe(Part(MarginalEstimator)),
+            "calibrator": Maybe(Either((Text(("auto",)), Part(Calibrator)))),
+            "transductive": Flag(),
+            "floor": Maybe(Number(0.0, 1.0)),
+            "bounds": Maybe(Plain()),
+            "source_prior": Maybe(Plain()),
+            "max_waiting": Whole(),
+            "gate": Flag(),
+            "alpha": Maybe(Number(0.0, 1.0)),
+            "cv": Maybe(Whole()),
+            "n_jobs": Maybe(Whole(-LONGEST)),
+        },
+        state={"frozen": Flag(), "adapter_": Part(RegressAndReweight, {"k": "k"})},
+        optional=("adapter_",),
+        check=_problem,
+    )
 
     def __init__(
         self,
@@ -150,14 +198,14 @@ class LabelShiftClassifier(
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Learn the holdout, and start a new stream; train the model first, unless it is frozen.
+        """Fit the adapter on a holdout, and start a new stream; train the model first, unless it is frozen.
 
         Parameters
         ----------
         X : whatever the estimator takes
             Samples: arrays, frames, sparse matrices, lists of text.
         y : (n,) array
-            Their labels, all of them known.
+            Their labels, none missing.
         **params
             Metadata for the estimator's `fit` and for the splitter, by metadata routing.
         """
@@ -176,20 +224,20 @@ class LabelShiftClassifier(
     def partial_fit(
         self, X: Any, y: Any = None, classes: ArrayLike | None = None, *, ids: Sequence[Key] | None = None
     ) -> Self:
-        """Take in one batch of the stream; the first call of all fits.
+        """Update the class mix with one batch of the stream; the very first call fits.
 
         Parameters
         ----------
         X : whatever the estimator takes
             Samples. An empty batch is a round without evidence.
         y : (n,) array, optional
-            Labels where they are known. Missing are None, NaN, what is masked, and the number -1, unless -1 is a class
-            (which it is taken for where a first call trains the model and is not told the classes).
-            The first call needs some: it is `fit` with the samples that have a label, then a round with the others.
+            Labels where they are known. None, NaN, masked values and the number -1 mean that a label is missing, unless
+            -1 is a class (which it is assumed to be if a first call trains the model and `classes` is not given). The
+            first call needs some labels: it fits on the samples that have one, then updates with the others.
         classes : array, optional
-            All class labels, as other classifiers need them; nothing is learned from it, but it is checked.
+            All class labels, for compatibility with other classifiers; they are only checked.
         ids : sequence of str or of int, optional
-            A name for each sample, under which its label may come later: see `update_labels`.
+            An id for each sample, so that its label may be given later: see `update_labels`.
         """
         if not hasattr(self, "adapter_"):
             self._begin(X, y, classes, ids)
@@ -229,59 +277,59 @@ class LabelShiftClassifier(
         self.__dict__ = then.__dict__
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities under the class mix as known now, one column per class; changes nothing."""
+        """Return the class probabilities under the current class mix, one column per class; changes nothing."""
         check_fitted(self, "adapter_")
         return self.adapter_.predict_proba(class_probabilities(self.estimator_, X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each sample under the class mix as known now; changes nothing."""
+        """Return the most probable class of each sample under the current class mix; changes nothing."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def update_labels(self, ids: Sequence[Key], y: Any) -> int:
-        """Take in labels of samples of earlier rounds, by the names that those had in `partial_fit`.
+        """Update with labels of samples of earlier rounds, by the ids that they had in `partial_fit`.
 
         Parameters
         ----------
         ids : sequence of str or of int
-            The names. Those that do not wait are counted in `missed_labels_`.
+            The ids. Those that do not wait are counted in `missed_labels_`.
         y : (n,) array
             Their class labels.
 
         Returns
         -------
         int
-            How many labels were used.
+            Number of labels that were used.
         """
         check_fitted(self, "adapter_")
         return self.adapter_.update_labels(ids, to_columns(y, self.classes_, len(ids)))
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """(k,) class labels, one per column of the model's probabilities."""
+        """The class labels, (k,), one per column of the model's probabilities."""
         check_fitted(self, "adapter_")
         return known_classes(self.estimator_)
 
     @property
     def n_features_in_(self) -> int:
-        """How many features the model takes."""
+        """Number of features of the model."""
         check_fitted(self, "adapter_")
         return int(self.estimator_.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """What the model's features are called."""
+        """Names of the model's features."""
         check_fitted(self, "adapter_")
         return np.asarray(self.estimator_.feature_names_in_)
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata goes: to the estimator's `fit`, and to the splitter."""
+        """Route metadata to the estimator's `fit` and to the splitter."""
         to_fit, to_split = (MethodMapping().add(caller="fit", callee=callee) for callee in ("fit", "split"))
         router = MetadataRouter(owner=type(self).__name__).add(estimator=self.estimator, method_mapping=to_fit)
         return router.add(splitter=self.cv, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        with suppress(AttributeError, TypeError):  # a model that knows nothing of tags
+        with suppress(AttributeError, TypeError):  # a model without tags
             inner = get_tags(self.estimator)
             tags.input_tags = copy.deepcopy(inner.input_tags)
             tags.no_validation = inner.no_validation

@@ -1,4 +1,4 @@
-"""The last layer of any model that has one, whichever library it is of."""
+"""last_layer: the last linear layer of a scikit-learn or torch model."""
 
 import sys
 from typing import Any
@@ -7,19 +7,18 @@ from baserate.integrations.linear_head import LastLayer, last_layer_of
 
 
 def last_layer(model: Any, samples: Any = None) -> LastLayer:
-    """Take a fitted classifier apart: ``softmax(features(X) @ coef.T + intercept)`` is its probabilities.
+    """Split a fitted classifier so that its probabilities are ``softmax(features(X) @ coef.T + intercept)``.
 
     Parameters
     ----------
     model : estimator or torch.nn.Module
-        Of scikit-learn: `LogisticRegression`, `LogisticRegressionCV`, `LinearDiscriminantAnalysis`, `MLPClassifier`,
-        pipelines that end in one of them, and searches over their parameters. Of torch: a module that returns what
-        an `nn.Linear` gave; a single output is taken for the logit of the second of two classes. Any
-        other object that has `features(X)`, `coef_` and `intercept_`.
+        From scikit-learn: `LogisticRegression`, `LogisticRegressionCV`, `LinearDiscriminantAnalysis`, `MLPClassifier`,
+        pipelines that end in one of them, and searches over their parameters. From torch: a module that returns the
+        output of an `nn.Linear`; a single output is the logit of the second of two classes. Any other object with
+        `features(X)`, `coef_` and `intercept_`.
     samples : array or tensor, optional
-        A few samples for a torch module, to find out at once which of its linear layers is the last. Default: the one
-        that it names last, and whether that is right is found out when `features` is called first, which raises if it
-        is not. Other models do not need any.
+        A few samples for a torch module, to find its last linear layer by running them. Default: the layer that is
+        named last is used, and the first call of `features` raises an error if that is wrong. Other models need none.
 
     Returns
     -------
@@ -30,9 +29,9 @@ def last_layer(model: Any, samples: Any = None) -> LastLayer:
     Raises
     ------
     NoLastLayerError
-        A TypeError (in `baserate.integrations.linear_head`). If the probabilities of the model are not the softmax of a
-        linear layer: forests, boosted trees, support vector machines, one-vs-rest and calibrated models. Methods that
-        need probabilities only work with those.
+        A TypeError (in `baserate.integrations.linear_head`), if the model's probabilities are not the softmax of a
+        linear layer: forests, boosted trees, support vector machines, one-vs-rest and calibrated models. For these, use
+        methods that only need probabilities.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def last_layer(model: Any, samples: Any = None) -> LastLayer:
     """
     if isinstance(model, type):
         raise TypeError(f"model is the class {model.__name__}, not an instance; give a fitted model.")
-    torch = sys.modules.get("torch")  # who has a module of torch has imported it
+    torch = sys.modules.get("torch")  # if the model is a torch module, torch has been imported
     if torch is not None and isinstance(model, torch.nn.Module):
         from baserate.integrations.torch_modules import last_layer_of_module
 

@@ -1,4 +1,4 @@
-"""The last linear layer of a model: what methods that retrain only that layer work on."""
+"""The last linear layer of scikit-learn models, for methods that retrain only that layer."""
 
 import warnings
 from collections.abc import Callable
@@ -23,20 +23,20 @@ _ACTIVATIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 }
 
 
-_SPREAD = 3.0  # of the logits that a model is tried at: near 0, and far from it, softmax and one-vs-rest are the same
+_SPREAD = 3.0  # of the logits at which a model is tested: near 0, and far from it, softmax and one-vs-rest agree
 
 
 class NoLastLayerError(TypeError):
-    """The probabilities of a model are not the softmax of a linear layer; says why, and what to use instead."""
+    """Error: a model's probabilities are not the softmax of a linear layer; says why, and what to use instead."""
 
 
 class LastLayer(NamedTuple):
-    """A model as features and a linear layer: ``softmax(features(X) @ coef.T + intercept)`` is its probabilities.
+    """A model as features and a linear layer; its probabilities are ``softmax(features(X) @ coef.T + intercept)``.
 
     Attributes
     ----------
     features : callable
-        Samples to an (n, d) array of float64.
+        Maps samples to an (n, d) array of float64.
     coef : (k, d) array
         Weights, one row per class.
     intercept : (k,) array
@@ -48,12 +48,12 @@ class LastLayer(NamedTuple):
     intercept: FloatArray
 
     def logits(self, features: FloatArray) -> FloatArray:
-        """Logits of samples whose features are known."""
+        """Return the logits of samples, given their features."""
         return np.asarray(features @ self.coef.T + self.intercept)
 
 
 def last_layer_of(model: Any) -> LastLayer:
-    """Take apart a fitted model of scikit-learn, or one that shows its last layer itself.
+    """Split a fitted scikit-learn model, or one that provides its last layer itself.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def last_layer_of(model: Any) -> LastLayer:
     Raises
     ------
     NoLastLayerError
-        A TypeError. If the probabilities of the model are not the softmax of a linear layer.
+        A TypeError, if the model's probabilities are not the softmax of a linear layer.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def last_layer_of(model: Any) -> LastLayer:
             raise NoLastLayerError(
                 _refusal(model, "it was fitted to several labels per sample, each with a probability")
             )
-        probe = _probe(model.coefs_[0].T[:32], model.intercepts_[0][:32])  # some of its units will do
+        probe = _probe(model.coefs_[0].T[:32], model.intercepts_[0][:32])  # some of its units are enough
         return _checked(model, lambda X: _hidden(model, X), model.coefs_[-1].T, model.intercepts_[-1], probe)
     if callable(getattr(model, "features", None)):
         check_trained(model, "coef_")
@@ -104,19 +104,19 @@ def last_layer_of(model: Any) -> LastLayer:
 
 
 def two_rows(coef: NDArray[Any], intercept: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """The layer in float64; that of a binary model, which has one row, with a row of zeros for the first class."""
+    """Return the layer in float64; a binary model's single row gets a row of zeros for the first class."""
     if len(coef) == 1:
         coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
     return np.array(coef, dtype=np.float64, order="C"), np.array(intercept, dtype=np.float64)
 
 
 def as_numbers(X: Any) -> FloatArray:
-    """Samples that are their own features; a sparse matrix is made dense."""
+    """Return samples as features, with a sparse matrix made dense."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 def _hidden(model: Any, X: Any) -> FloatArray:
-    """What the last layer of a network of scikit-learn sees, computed in the precision that it uses itself."""
+    """Return the input of the last layer of a scikit-learn network, computed in the network's own precision."""
     x = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if x.dtype != np.float32:
         x = x.astype(np.float64)
@@ -127,20 +127,20 @@ def _hidden(model: Any, X: Any) -> FloatArray:
 
 
 def _probe(weights: NDArray[Any], intercept: NDArray[Any]) -> FloatArray:
-    """Made-up samples that a linear layer gives logits of a few units, whatever the scale of its features."""
+    """Return artificial samples for which a linear layer has logits of a few units, whatever its scale."""
     wanted = _SPREAD * np.random.default_rng(0).standard_normal((16, len(weights)))
     sizes = np.linalg.norm(weights.astype(np.float64), axis=0)
     sizes[sizes == 0] = 1
-    # Directions that the layer hardly sees are left out: they would need samples of absurd size.
+    # Directions to which the layer hardly reacts are left out: they would need samples of absurd size.
     return np.asarray((wanted - intercept) @ np.linalg.pinv(weights / sizes, rcond=1e-3).T / sizes)
 
 
 def _checked(
     model: Any, features: Callable[[Any], FloatArray], coef: NDArray[Any], intercept: NDArray[Any], probe: FloatArray
 ) -> LastLayer:
-    """The layer, if it gives the model's own probabilities: the same class may be fitted as one-vs-rest."""
+    """Return the layer, if it gives the model's own probabilities; a model of this class may be one-vs-rest instead."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the model may have been fitted on a frame, and miss its names here
+        warnings.simplefilter("ignore")  # the model may have been fitted on a frame, and warn of missing names
         expected = model.predict_proba(probe)
     forms = [two_rows(coef, intercept)]
     if len(coef) == 1:  # a multinomial regression on two classes has the opposite logit for the first one

@@ -1,4 +1,4 @@
-"""river: its classifiers kept right while the class mix drifts, and used as models of the learners."""
+"""river: keeps river classifiers right while the class mix drifts; and river classifiers for learners."""
 
 import warnings
 from collections.abc import Hashable, Iterator
@@ -24,63 +24,62 @@ except ModuleNotFoundError as error:
 __all__ = ["RiverEstimator", "RiverLabelShift"]
 
 _PER_CLASS = 10
-"""Labelled samples of a class that it takes to judge how the model treats it."""
+"""Number of labelled samples from which on a class is adapted."""
 
 
 class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
-    """A river classifier whose probabilities follow the class mix of the moment, also where no labels come.
+    """A river classifier whose probabilities follow the current class mix, even without labels.
 
-    The classifier learns from labelled samples as ever. What it said of each of them before it learned it is kept: the
-    last such pairs are a holdout that it was not trained on. An adapter is fitted on it, again and again as the
-    classifier changes, and goes on with the class mix tracked so far. The mix is moved by every sample, and most of
-    them need no label: ``learn_one(x)``.
+    The classifier learns from labelled samples as usual. Its prediction for each of them before learning is kept with
+    the label: the last such pairs are a holdout that it was not trained on. An adapter is fitted on this holdout, again
+    and again as the classifier changes, and continues with the class mix tracked so far. Every sample updates the mix,
+    and most need no label: ``learn_one(x)``.
 
-    **When it begins.** Until there are `warm_up` pairs, with 10 of each of two classes, predictions are the
-    classifier's own, and unlabelled samples are passed over: nothing is known yet about how far to trust it. A class
-    with fewer than 10 pairs keeps the probability that the classifier gives it; the others share the rest. It joins at
-    the next refit after its tenth pair.
+    **Start.** Until there are `warm_up` pairs, with 10 of each of two classes, predictions are the classifier's own,
+    and unlabelled samples are ignored, because the classifier's errors are not known yet. A class with fewer than 10
+    pairs keeps the classifier's probability, and only the others are adapted. It is included at the next refit after
+    its tenth pair.
 
-    **What the classifier's own mix is.** A classifier that learns online has a class mix of its own in mind, of what it
-    has learned and not forgotten. It is not asked for: calibration on the holdout turns its probabilities into ones
-    that are right for the holdout's mix. With ``calibrator=None`` in `adapter` the two must be the same.
+    **The classifier's class mix.** The probabilities of an online classifier assume some class mix, that of the samples
+    it has learned and not forgotten. It need not be known: calibration on the holdout makes the probabilities right for
+    the holdout's mix. With ``calibrator=None`` in `adapter` the two mixes must be the same.
 
     Parameters
     ----------
     classifier : river.base.Classifier
-        Any that has probabilities; a pipeline, too.
+        Any classifier or pipeline with probabilities.
     adapter : RegressAndReweight, optional
-        How to adapt. It is cloned. Default: ``RegressAndReweight()``.
+        The adapter. It is cloned. Default: ``RegressAndReweight()``.
     holdout_size : int
-        How many pairs are kept. Of a classifier that learns fast the old ones say little: keep fewer.
+        Number of pairs to keep. If the classifier learns fast, old pairs are outdated: keep fewer.
     warm_up : int
-        How many pairs there must have been before anything is adapted.
+        Number of pairs before adapting begins.
     refit_every : int
-        After how many labelled samples the adapter looks at the holdout anew.
+        Number of labelled samples between refits of the adapter on the holdout.
     round_size : int
-        How many samples make a round. With the default tracker each is one; trackers that read sightings (`FLHFTL`,
-        say) want some ten or more.
+        Number of samples in a round. With the default tracker one is enough; trackers that need estimates of the class
+        mix, such as `FLHFTL`, need about ten or more.
     track_labelled : bool
-        Whether labelled samples move the class mix, too. ``False`` where each of them has been handed over without its
-        label before (it would count twice), or where labels come of a choice of the samples that is not a fair one,
-        such as of complaints only.
+        If True, labelled samples update the class mix, too. Use ``False`` if each of them was passed without its label
+        before (it would count twice), or if the labelled samples are not representative, such as complaints only.
 
     Attributes
     ----------
     adapter_ : RegressAndReweight or None
-        The fitted adapter, None before it begins.
+        The fitted adapter; None before adapting begins.
     refusal_ : str
-        Why the adapter could not use the holdout when it looked last (classes that the classifier does not tell apart,
-        say); empty if it could. Predictions go on as before then, and the first time there is a warning.
+        The reason why the last refit failed (for example classes that the classifier does not tell apart); empty if it
+        did not. The adapter is then used as before, and there is a warning the first time.
 
     Notes
     -----
-    It is saved as all of river's models are, by pickle. A sample takes some 50 to 100 microseconds more than the
-    classifier and one more prediction by it, a refit some 30 to 60 milliseconds. Memory is that of `holdout_size`
-    dicts. A refit starts the adapter's gate and its check of label shift anew: they speak of the classifier as it is.
+    Save it by pickle, like all river models. A sample takes about 50 to 100 microseconds more than the classifier and
+    one more prediction by it, a refit about 30 to 60 milliseconds. Memory is that of `holdout_size` dicts. A refit
+    restarts the adapter's gate and its check of label shift, which depend on the current classifier.
 
     Examples
     --------
-    A classifier learns from labels for a while; then there are none, and the mix turns:
+    A classifier learns from labels for a while; then there are none, and the mix changes:
 
     >>> import random
     >>> from river import naive_bayes
@@ -128,7 +127,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         self.track_labelled = track_labelled
         self.adapter_: RegressAndReweight | None = None
         self.refusal_ = ""
-        self._classes: list[Hashable] = []  # those that the adapter knows, in the order of its columns
+        self._classes: list[Hashable] = []  # adapted classes, in the order of the adapter's columns
         self._columns: dict[Hashable, int] = {}
         self._holdout = ProgressiveHoldout(holdout_size, _PER_CLASS)
         self._refit_at = warm_up
@@ -140,28 +139,28 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
 
     @property
     def prior_(self) -> dict[Hashable, float]:
-        """The class mix as tracked now, among the classes that are adapted; empty before that begins."""
+        """The current class mix of the adapted classes; empty before adapting begins."""
         if self.adapter_ is None:
             return {}
         return dict(zip(self._classes, self.adapter_.prior_.tolist(), strict=True))
 
     def learn_one(self, x: dict[Any, Any], y: Any = None, **kwargs: Any) -> None:
-        """Take in a sample.
+        """Learn from a sample.
 
         Parameters
         ----------
         x
             A dictionary of features.
         y
-            Its label. None (default) or NaN is a sample without one, which moves the class mix and nothing else.
+            Its label. A sample without one (None, the default, or NaN) only updates the class mix.
         **kwargs
-            For the classifier's `learn_one`, if there is a label.
+            Passed to the classifier's `learn_one`, if there is a label.
         """
         y = None if is_missing(y) else y
         proba = self.classifier.predict_proba_one(x)
         if y is not None:
             self.classifier.learn_one(x, y, **kwargs)
-            if y in proba:  # of a class that the classifier did not know it cannot have said anything
+            if y in proba:  # otherwise the classifier did not know the class, and made no prediction for it
                 self._holdout.add(proba, y)
         if y is None or self.track_labelled:
             self._track(proba, y)
@@ -169,7 +168,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
             self._refit()
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> Probabilities:
-        """The probability of each label, under the class mix of the moment."""
+        """Return the probability of each label under the current class mix."""
         proba: Probabilities = self.classifier.predict_proba_one(x, **kwargs)
         row = row_of(proba, self._classes)
         if self.adapter_ is None or row is None:
@@ -179,12 +178,12 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         return {**proba, **dict(zip(self._classes, adapted, strict=True))}
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The most probable label; None if nothing is known yet."""
+        """Return the most probable label; None before the first label."""
         proba = self.predict_proba_one(x, **kwargs)
         return max(proba, key=lambda label: proba[label]) if proba else None
 
     def _track(self, proba: Probabilities, label: Any) -> None:
-        """Let a sample move the class mix, if it can be one of the classes that are adapted."""
+        """Update the class mix with a sample, if it may be of an adapted class."""
         if self.adapter_ is None:
             return
         if label is None:
@@ -207,14 +206,14 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         self._round = []
 
     def _refit(self) -> None:
-        """Look at the holdout anew; if it does not do, go on as before."""
+        """Refit the adapter on the holdout; if that fails, keep the old one."""
         self._refit_at = self._holdout.n_seen + self.refit_every
         classes = [*self._classes, *(label for label in self._holdout.classes() if label not in self._columns)]
         if len(classes) < 2:
             return
         try:
             with warnings.catch_warnings():
-                # A holdout that is small at first, and is looked at every so often, would warn for ever.
+                # A small holdout would cause a warning at every refit.
                 warnings.simplefilter("ignore", UserWarning)
                 self._fit_adapter(classes)
         except ValueError as error:
@@ -226,13 +225,13 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
             self.refusal_ = ""
 
     def _fit_adapter(self, classes: list[Hashable]) -> None:
-        """Learn the holdout; with classes that have become known, track on from the mix so far."""
+        """Fit a new adapter on the holdout, with new classes if there are any, from the mix so far."""
         if self.adapter_ is not None and len(classes) == len(self._classes):
             self.adapter_.refit(*self._holdout.samples(classes))
             return
         adapter = RegressAndReweight() if self.adapter is None else clone(self.adapter)
         adapter.fit(*self._holdout.samples(classes))
-        self._end_round()  # its rows have a column too few
+        self._end_round()  # its rows lack the columns of new classes
         if self.adapter_ is not None and isinstance(adapter.tracker_, RestartableTracker):
             mix, n_old = adapter.prior_, len(self._classes)
             mix[:n_old] = self.adapter_.prior_ * mix[:n_old].sum()

@@ -1,4 +1,4 @@
-"""TorchClassifier: a network of torch in the form of scikit-learn's classifiers, so that learners can train it."""
+"""TorchClassifier: a scikit-learn compatible wrapper of torch networks, so that learners can train them."""
 
 import copy
 import math
@@ -19,30 +19,30 @@ from baserate.validation import as_float_array, check_integer, check_real, check
 if TYPE_CHECKING:
     from baserate.integrations._torch import nn, torch
 
-_AT_ONCE = 500  # rows through the network in one go
+_AT_ONCE = 500  # rows in one forward pass
 
 
 class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A network of torch as a classifier, trained on cross-entropy by gradient descent with momentum.
+    """A torch network as a classifier, trained with cross-entropy by gradient descent with momentum.
 
-    Needs torch: ``pip install 'baserate[deep]'``. Training starts from the weights that the network has: a pre-trained
-    one is fine-tuned, and two trainings from scratch start alike.
+    Needs torch: ``pip install 'baserate[deep]'``. Training starts from the weights of the network: a pre-trained
+    one is fine-tuned, and two trainings start from the same weights.
 
     Parameters
     ----------
     module : torch.nn.Module
-        Takes rows of float32 numbers, of shape (n, d), and gives k logits for each. A network for images begins with
-        ``nn.Unflatten(1, (3, 32, 32))``. It is copied, never trained itself; the copy stays on its device.
+        Maps rows of float32 numbers, of shape (n, d), to k logits each. A network for images begins with
+        ``nn.Unflatten(1, (3, 32, 32))``. It is copied, and never trained itself; the copy stays on its device.
     step_size, momentum, l2
-        Of the gradient descent, which is plain: no Nesterov, no decay of the step size; `l2` is the weight decay. When
-        they are changed, the next `partial_fit` goes on with the new ones.
+        Parameters of gradient descent, without Nesterov momentum and without decay of the step size; `l2` is the weight
+        decay. Changed values take effect with the next `partial_fit`.
     batch_size : int
-        The most rows in a gradient step.
+        Largest number of rows in a gradient step.
     epochs : int
-        Passes of `fit` over the data; `partial_fit` is one pass.
+        Number of passes of `fit` over the data; `partial_fit` is one pass.
     random_state : int or numpy.random.Generator, optional
-        Seed of dropout and the like, and of the order of the samples in `fit`. A generator is copied; torch's own
-        random numbers outside are left as they were.
+        Seed of dropout and other random layers, and of the order of the samples in `fit`. A generator is copied;
+        torch's global random state is not changed.
 
     Attributes
     ----------
@@ -53,16 +53,16 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     classes_ : (k,) array
         The labels, in the order of the logits.
     n_iter_ : int
-        Gradient steps so far.
+        Number of gradient steps so far.
 
     Notes
     -----
-    A gradient step on a single row leaves layers of batch normalisation as they are in prediction: one row has no
-    variance. If training diverges or is interrupted, the model is what it was before the call. On a processor, the same
-    seed and number of threads give the same bits.
+    In a gradient step on a single row, batch normalisation is in evaluation mode, because one row has no variance. If
+    training diverges or is interrupted, the model stays as it was before the call. On a CPU, the same seed and number
+    of threads give the same bits.
 
-    A learner is saved with a fingerprint of its network only: keep the classifier (it can be pickled), and hand it
-    over: ``load(path, estimator=estimator, model_=model)``.
+    A learner is saved with only a fingerprint of its network: keep the classifier (it can be pickled), and pass it to
+    ``load(path, estimator=estimator, model_=model)``.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     >>> from torch import manual_seed, nn
     >>> from baserate.learners import ContinualTraining
     >>> rng = np.random.default_rng(0)
-    >>> seeded = manual_seed(0)  # of the starting weights
+    >>> seeded = manual_seed(0)  # for the initial weights
     >>> network = nn.Sequential(nn.Linear(1, 8), nn.ReLU(), nn.Linear(8, 2))
     >>> learner = ContinualTraining(2, TorchClassifier(network), rng=0)
     >>> for _ in range(5):
@@ -105,7 +105,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train anew, from the weights of `module`.
+        """Train from the weights of `module`.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             weights = weights / weights.mean()
         epochs, batch_size = check_integer(self.epochs, "epochs", 1), check_integer(self.batch_size, "batch_size", 1)
         begun = self._begun(rows, y, None)
-        # Parts of nearly equal size: the last one must not be too small for its batch statistics.
+        # Parts of nearly equal size, so that the last one is not too small for batch statistics.
         parts = math.ceil(len(rows) / batch_size)
         batches = (
             batch
@@ -136,7 +136,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train on: one gradient step for each `batch_size` rows, in the order given.
+        """Continue training: one gradient step for each `batch_size` rows, in the given order.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class probabilities of some samples: (n, k)."""
+        """Return the class probabilities of some samples, (n, k)."""
         check_trained(self, "module_")
         rows = _as_rows(X, self.n_features_in_)
         logits = np.empty((len(rows), len(self.classes_)))
@@ -176,12 +176,12 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return np.asarray(softmax(logits, axis=1))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most probable label of some samples."""
+        """Return the most probable label of some samples."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _begun(self, rows: NDArray[np.float32], y: ArrayLike, classes: ArrayLike | None) -> Self:
-        """A new classifier with a copy of the module that no step was taken with: what fails leaves the old one."""
+        """Return a new classifier with an untrained copy of the module; an error then leaves the old one unchanged."""
         from baserate.integrations._torch import nn
 
         if not isinstance(self.module, nn.Module):
@@ -222,7 +222,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         forked = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
         with forked, torch.enable_grad(), _mode(self.module_, training=True):
             for batch in batches:
-                # A seed per step: then the state of no generator has to be kept.
+                # A seed per step, so that no generator's state has to be saved.
                 seed(int(np.random.SeedSequence([self._seed, steps]).generate_state(1, np.uint64)[0]))
                 self.optimizer_.zero_grad(set_to_none=True)
                 with _mode(self.module_, training=False, only=nn.modules.batchnorm._BatchNorm, when=len(batch) == 1):
@@ -247,7 +247,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.n_iter_ = steps
 
     def _targets(self, y: ArrayLike, n_samples: int) -> IntArray:
-        """Where each label is in `classes_`."""
+        """Return the index of each label in `classes_`."""
         labels = np.asarray(y)
         if labels.shape != (n_samples,):
             raise ValueError(f"y has shape {labels.shape}; expected ({n_samples},), one label per sample.")
@@ -258,11 +258,13 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         new = memo[id(self)] = type(self).__new__(type(self))
-        new.__dict__.update(copy.deepcopy(vars(self), memo))  # at once: the optimiser's weights stay the network's
+        new.__dict__.update(
+            copy.deepcopy(vars(self), memo)
+        )  # in one call, so that optimiser and network share their weights
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle, and for fingerprints: tensors as plain arrays, because torch's pickles hold addresses."""
+        """Return the state for pickles and fingerprints, with tensors as arrays; torch's pickles hold addresses."""
         state = dict(vars(self))
         for name in {"module", "module_"} & set(state):
             if hasattr(state[name], "parameters"):
@@ -284,7 +286,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 def _as_rows(X: ArrayLike, columns: int | None = None) -> NDArray[np.float32]:
     plain = type(X) is np.ndarray and X.dtype.kind in "fiub" and X.ndim == 2
     array: NDArray[Any] = np.asarray(X) if plain else as_float_array(X, "X", 2, "samples, features")
-    with np.errstate(over="ignore"):  # what is too large for the type becomes infinite, and is refused
+    with np.errstate(over="ignore"):  # numbers that are too large become infinite, and are refused
         rows: NDArray[np.float32] = array.astype(np.float32, copy=False)
     if columns is not None and rows.shape[1] != columns:
         raise ValueError(f"X has {rows.shape[1]} columns; this model was trained on {columns}.")
@@ -305,7 +307,7 @@ def _check_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray | No
 
 
 def _classes(y: NDArray[Any], classes: ArrayLike | None, n_logits: int) -> NDArray[Any]:
-    """The labels that the logits belong to; if they are not given, class numbers wherever these labels can be ones."""
+    """Return the labels of the logits; if they are not given, class numbers if the labels in `y` can be such."""
     numbers = np.arange(n_logits)
     if classes is None and bool(np.isin(y, numbers).all()):
         return numbers
@@ -340,7 +342,7 @@ def _optimizer(module: "nn.Module") -> "torch.optim.SGD":
 
 @contextmanager
 def _mode(module: "nn.Module", *, training: bool, only: type = object, when: bool = True) -> Iterator[None]:
-    """Layers in training or in prediction; afterwards each is as it was."""
+    """Put layers into training or evaluation mode for a while; afterwards each is in its old mode."""
     layers = [layer for layer in module.modules() if isinstance(layer, only)] if when else []
     before = [layer.training for layer in layers]
     try:
@@ -354,7 +356,7 @@ def _mode(module: "nn.Module", *, training: bool, only: type = object, when: boo
 
 @contextmanager
 def _whole_or_not_at_all(module: "nn.Module", optimizer: "torch.optim.SGD") -> Iterator[None]:
-    """After an error, weights, statistics and momentum are what they were; cheaper than to train a copy."""
+    """Restore weights, statistics and momentum after an error; cheaper than training a copy."""
     from baserate.integrations._torch import torch
 
     tensors = [*module.parameters(), *module.buffers()]

@@ -1,4 +1,4 @@
-"""The last linear layer of a torch module, and what goes into it."""
+"""The last linear layer of a torch module, and its input."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from baserate.integrations._torch import nn, torch
 from baserate.integrations.linear_head import LastLayer, NoLastLayerError, two_rows
 from baserate.protocols import FloatArray
 
-_AT_ONCE = 512  # samples through the module in one go
+_AT_ONCE = 512  # samples in one forward pass
 _NOT_THE_LAST = (
     "its output is not that of the nn.Linear that it names last; if it is that of another one, last_layer(module, "
     "samples) finds it"
@@ -18,14 +18,14 @@ _NOT_THE_LAST = (
 
 
 def last_layer_of_module(module: nn.Module, samples: Any = None) -> LastLayer:
-    """Take a module apart at the `nn.Linear` whose output is the module's own.
+    """Split a module at the `nn.Linear` whose output is the module's own.
 
-    A module need not use its parts in the order in which it names them. With `samples` the layer is found by running
-    them; without, it is the `nn.Linear` that is named last. Either way `features` compares the layer's output with the
-    module's, by value, and refuses what differs.
+    A module may use its parts in another order than it names them. With `samples` the layer is found by running them;
+    without, it is the `nn.Linear` that is named last. Either way `features` compares the layer's output with the
+    module's, by value, and raises an error if they differ.
 
-    Samples may be arrays or tensors. Real numbers are converted to the precision of the layer, whole numbers (the
-    numbers of tokens, say) are handed on as they are. The module is put into evaluation mode while it computes.
+    Samples may be arrays or tensors. Real numbers are converted to the precision of the layer; whole numbers, such as
+    token ids, are passed on as they are. The module is in evaluation mode while it computes.
     """
     layers = [part for part in module.modules() if isinstance(part, nn.Linear)]
     if not layers:
@@ -37,7 +37,7 @@ def last_layer_of_module(module: nn.Module, samples: Any = None) -> LastLayer:
 
 
 def _find(module: nn.Module, layers: list[nn.Linear], samples: Any) -> nn.Linear:
-    """The layer whose output is that of the module."""
+    """Return the layer whose output is that of the module."""
     if len(samples) == 0:
         raise ValueError("samples is empty; give at least one, or leave it out.")
     refusals = []
@@ -56,7 +56,7 @@ def _features(module: nn.Module, last: nn.Linear, X: Any) -> FloatArray:
 
     def remember(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], __: Any) -> None:
         given = inputs[0] if inputs else named["input"]
-        seen[:] = [given.detach().clone()]  # the module may go on to change it in place
+        seen[:] = [given.detach().clone()]  # the module may change it in place later
 
     samples = X if isinstance(X, torch.Tensor) else np.asarray(X)
     found: list[FloatArray] = [np.empty((0, last.in_features))]
@@ -77,7 +77,7 @@ def _features(module: nn.Module, last: nn.Linear, X: Any) -> FloatArray:
 
 
 def _why_not(last: nn.Linear, seen: list[torch.Tensor], output: Any, n: int) -> str | None:
-    """Why the output of a module is not what a layer makes of what it saw; None if it is."""
+    """Return why a module's output is not that of a layer applied to its input; None if it is."""
     if not seen:
         return f"{_NOT_THE_LAST} (that one is not used)"
     if seen[0].ndim != 2:
@@ -90,7 +90,7 @@ def _why_not(last: nn.Linear, seen: list[torch.Tensor], output: Any, n: int) -> 
     expected = features @ weight.T + bias
     if logits.shape != expected.shape or len(features) != n:
         return _NOT_THE_LAST
-    # What rounding may do: to the result, and to a sum of that many terms, which half precision sums in single.
+    # Rounding error of the result, and of a sum of that many terms, which half precision adds up in single.
     single = torch.finfo(torch.float32).eps
     eps = torch.finfo(output.dtype).eps
     bound = (8 * eps + last.in_features * min(eps, single)) * (features.abs() @ weight.abs().T + bias.abs())
@@ -98,7 +98,7 @@ def _why_not(last: nn.Linear, seen: list[torch.Tensor], output: Any, n: int) -> 
 
 
 def _as_tensor(part: Any, like: torch.Tensor) -> torch.Tensor:
-    """A part of the samples in memory of its own: a module may change its input in place."""
+    """Return a copy of a part of the samples, because a module may change its input in place."""
     samples = part.detach() if isinstance(part, torch.Tensor) else torch.as_tensor(np.array(part))
     dtype = like.dtype if samples.is_floating_point() else samples.dtype
     return samples.to(device=like.device, dtype=dtype, copy=isinstance(part, torch.Tensor))
@@ -106,7 +106,7 @@ def _as_tensor(part: Any, like: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _evaluating(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while; then every part is back in the mode that it had."""
+    """Put a module into evaluation mode for a while; afterwards every part is in its old mode."""
     modes = [(part, part.training) for part in module.modules()]
     try:
         module.eval()

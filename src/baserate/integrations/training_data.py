@@ -1,4 +1,4 @@
-"""Checks of what models are trained on, and that they were trained: their advice is not that of the adapters."""
+"""Checks of training data and of fitted models, with other advice than the checks of adapters."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 
 
 def check_finite(X: NDArray[Any]) -> NDArray[Any]:
-    """The samples, if every one of their numbers is finite."""
+    """Return the samples, if all their numbers are finite."""
     if X.dtype.kind == "f" and not np.isfinite(X).all():
         bad = next(i for i, sample in enumerate(X) if not np.isfinite(sample).all())
         raise ValueError(f"X holds NaN or an infinity in sample {bad}; drop the sample or repair it.")

@@ -1,4 +1,4 @@
-"""Learners learn from a stream whose labels arrive after each prediction (supervised online label shift)."""
+"""Learners: train models on a stream whose labels arrive after each prediction (supervised online label shift)."""
 
 from baserate.learners.continual_training import ContinualTraining
 from baserate.learners.continual_training_resampled import ContinualTrainingResampled

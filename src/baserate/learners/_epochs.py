@@ -1,4 +1,4 @@
-"""Training by epochs of mini-batches until the validation accuracy stops rising."""
+"""Training in epochs of mini-batches until the validation accuracy stops rising."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.validation import check_integer
 
 _LEAST = 10
-"""Mini-batches in an epoch over the pool, at least: what has just begun is not to be judged after a step or two."""
+"""Least number of mini-batches in an epoch, so that a new model is not judged after a step or two."""
 
 
 def check_epochs(max_epochs: object, patience: object, batch_size: object, epoch_steps: object) -> None:
@@ -35,19 +35,18 @@ def train_in_epochs(
     epoch_steps: int | None,
     rng: np.random.Generator,
 ) -> int:
-    """Train a model with `partial_fit`, in place; gives the number of mini-batches, each one gradient step of a net.
+    """Train a model with `partial_fit`, in place; return the number of mini-batches (gradient steps of a network).
 
     Mini-batches are drawn from the samples that are not kept for validation. After an epoch, training stops if the best
-    of the last `patience` validation accuracies is the oldest of them. The weights that samples are drawn with weigh
-    the validation samples, too: what is trained for is what is judged. Before there are any validation samples, an
-    update is `patience` epochs.
+    of the last `patience` validation accuracies is the oldest of them. The same weights are used for drawing
+    training samples and for the validation accuracy. Without validation samples, training takes `patience` epochs.
 
     Parameters
     ----------
     weights : (n,) array
         A positive weight for each sample of the pool.
     epoch_steps : int, optional
-        Mini-batches in an epoch. Default: as many as it takes to hand out as many samples as there are, ten at least.
+        Mini-batches in an epoch. Default: enough for as many samples as there are, at least ten.
     """
     train = np.flatnonzero(~pool.held)
     accuracies: list[float] = []
@@ -69,13 +68,13 @@ def train_in_epochs(
 
 
 def validation_accuracy(model: Any, pool: Pool, weights: FloatArray) -> float:
-    """The weighted share of the validation samples that a model has right."""
+    """Return the weighted accuracy of a model on the validation samples."""
     held = pool.held
     return float(np.average(model.predict(pool.X[held]) == pool.y[held], weights=weights[held]))
 
 
-def best_guess(pool: Pool, weights: FloatArray) -> float:
-    """The weighted share of the validation samples that one and the same label for all has right, at best."""
+def best_constant_accuracy(pool: Pool, weights: FloatArray) -> float:
+    """Return the weighted validation accuracy of the best constant prediction."""
     of_class = np.bincount(pool.y[pool.held], weights[pool.held])
     return float(of_class.max() / of_class.sum())
 
@@ -83,10 +82,10 @@ def best_guess(pool: Pool, weights: FloatArray) -> float:
 def batches(
     rows: IntArray, weights: FloatArray, size: int, n_batches: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """So many mini-batches of rows, each drawn anew, with replacement.
+    """Yield mini-batches of rows, drawn with replacement in proportion to their weights.
 
-    Not only because of the weights: in the first rounds a batch would otherwise be the same few samples over and over,
-    and large steps without any noise are the end of many a net.
+    Replacement also matters in the first rounds: otherwise every batch would be the same few samples, and large steps
+    without noise ruin many networks.
     """
     share = np.cumsum(weights[rows])
     for _ in range(n_batches):
@@ -95,5 +94,5 @@ def batches(
 
 
 def stopped_rising(accuracies: list[float], patience: int) -> bool:
-    """Whether the best of the last `patience` accuracies is the oldest of them."""
+    """Return whether the best of the last `patience` accuracies is the oldest of them."""
     return len(accuracies) >= patience and int(np.argmax(accuracies[-patience:])) == 0

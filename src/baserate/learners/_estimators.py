@@ -1,4 +1,4 @@
-"""How learners treat the estimator they are given: never moved itself, and any of scikit-learn's kind."""
+"""Checks and uses of the scikit-learn compatible estimator that a learner is given."""
 
 import inspect
 import warnings
@@ -19,7 +19,7 @@ from baserate.validation import check_proba
 
 
 def check_estimator(estimator: Any, method: str) -> None:
-    """Check that there is something to train, by `method`, that gives probabilities."""
+    """Check that an estimator can be trained by `method` and gives probabilities."""
     needed = (method, "predict_proba") if method == "fit" else (method, "predict", "predict_proba")
     missing = [name for name in needed if not callable(getattr(estimator, name, None))]
     if isinstance(estimator, type) or missing:
@@ -30,16 +30,16 @@ def check_estimator(estimator: Any, method: str) -> None:
 
 @contextmanager
 def being_trained() -> Iterator[None]:
-    """Around every training: Ctrl-C is Ctrl-C, also where scikit-learn's nets would take it for the end."""
+    """Let Ctrl-C interrupt a training, where scikit-learn's networks would only end it; silence a warning."""
     with warnings.catch_warnings():
-        # The first rounds have fewer samples than a batch; the nets would say so every time.
+        # In the first rounds there are fewer samples than in a batch, of which the networks would warn every time.
         warnings.filterwarnings("ignore", message="Got `batch_size` less than 1 or larger than")
         with ctrl_c_gets_through():
             yield
 
 
 def check_classes(model: Any, n_classes: int) -> None:
-    """Check that a fitted model speaks of classes that there are."""
+    """Check that the classes of a fitted model exist."""
     known = np.asarray(model.classes_)
     if not np.isin(known, np.arange(n_classes)).all():
         raise ValueError(
@@ -49,9 +49,9 @@ def check_classes(model: Any, n_classes: int) -> None:
 
 
 def weight_argument(estimator: Any) -> str | None:
-    """The name under which `fit` takes the weights of samples; None if it takes none.
+    """Return the name under which `fit` takes sample weights; None if it takes none.
 
-    A pipeline hands them to its last step, which may be a pipeline again.
+    A pipeline passes them to its last step, which may be a pipeline again.
     """
     if isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
         name, last = estimator.steps[-1]
@@ -63,14 +63,14 @@ def weight_argument(estimator: Any) -> str | None:
 
 
 def iterations(model: Any) -> int:
-    """How many iterations a fitted model says that it took; 0 if it does not say."""
+    """Return the number of iterations that a fitted model reports; 0 if it does not."""
     if isinstance(model, Pipeline):
         return iterations(model.steps[-1][1])
     return int(np.sum(getattr(model, "n_iter_", 0)))
 
 
 def fresh(estimator: Any, rng: np.random.Generator) -> Any:
-    """An untrained clone; where it was given no seed of its own, it gets one."""
+    """Return an untrained clone, with a seed if it has none."""
     new = clone(estimator, safe=False)
     params = new.get_params() if hasattr(new, "get_params") else {}
     seeds = {
@@ -82,11 +82,11 @@ def fresh(estimator: Any, rng: np.random.Generator) -> Any:
 
 
 def class_probabilities(model: Any, X: NDArray[Any], seen: IntArray, prior: FloatArray) -> FloatArray:
-    """Probabilities of all k classes, from a model that may not know all of them.
+    """Return probabilities of all k classes, from a model that may not know all of them.
 
-    A class without a column in the model's output has its share of `prior` in every row, and the others share the rest
-    as the model says: without any samples so far (`seen` is empty) every row is `prior`. Without a model, one class has
-    been seen, and is all that is known.
+    A class without a column in the model's output gets its share of `prior` in every row, and the model's probabilities
+    are scaled to the rest. Without any samples so far (`seen` is empty) every row is `prior`. Without a model, all of
+    the rest goes to the single class seen so far.
     """
     proba = np.tile(prior, (len(X), 1))
     if len(seen) == 0 or len(X) == 0:

@@ -1,4 +1,4 @@
-"""The pool: the labelled samples of the stream so far, or a fair choice of them, and which are kept for validation."""
+"""Pool: the labelled samples of the stream so far, or a random selection, split into training and validation."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,40 +6,72 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import LONGEST, Array, Either, Fields, flags, floats, ints, labels
 from baserate.validation import as_float_array, check_integer
 
 _FOLD = 5
-"""Of every five samples one decides when training stops (the paper's 80:20 split of each round)."""
+"""One sample in so many is for validation (the paper's 80:20 split of each round)."""
+
+_LARGEST = 1e150
+"""The largest feature, so that squares are finite."""
+
+SAVED_POOL = Fields(
+    {
+        "X": Either((Array("f4", ("n", "d")), floats("n", "d", low=-_LARGEST, high=_LARGEST))),
+        "y": labels("n", "k"),
+        "held": flags("n"),
+        "propensity": floats("n", low=0.0, high=1.0 + 1e-9),
+        "key": floats("n", low=0.0, high=1.0),
+        "seen": ints(2, "k", low=0),
+    }
+)
+"""The declaration of a saved pool."""
+
+
+def pool_problem(pool: dict[str, Any], max_pool: int | None) -> str:
+    """Say what does not fit together in a saved pool; an empty text if everything does."""
+    saved = Pool(**pool)
+    counts, n = saved.counts(), len(saved.y)
+    if saved.seen.sum(dtype=np.float64) > LONGEST:
+        return "has seen more samples than can be counted"
+    if max_pool is None or saved.n_seen <= max_pool:
+        if (counts != saved.seen).any():
+            return "has other samples than it has seen"
+    elif n > max_pool or (counts > saved.seen).any() or ((counts == 0) & (saved.seen > 0)).any():
+        return "has other samples than it would have kept"
+    if n and (saved.held.all() or saved.X.shape[1] == 0):
+        return "has nothing to train on"
+    return ""
 
 
 def check_max_pool(max_pool: object, n_classes: int) -> None:
-    """Check the size of a bounded pool: one sample of each class for validation, and four for training."""
+    """Check the size of a bounded pool: room for one validation and four training samples of each class."""
     if max_pool is not None:
         check_integer(max_pool, "max_pool", _FOLD * n_classes)
 
 
 class Pool(NamedTuple):
-    """Samples in the order of the stream. Joining makes a new pool: an update that fails leaves the old one.
+    """Labelled samples in the order of the stream; immutable, so that a failed update leaves the pool unchanged.
 
-    A bounded pool is a reservoir: within each class, and within training and validation, every sample seen so far is
-    as likely as any other to be still there. How many of a class are kept depends on the labels alone: all of a rare
-    one, and the same number of each that there are more of.
+    A bounded pool is a reservoir sample: within each class, and within training and validation, every sample so far is
+    equally likely to be kept. The number that is kept depends only on the labels: all of a rare class, and the same
+    number of every larger one.
     """
 
     X: NDArray[Any]
     y: IntArray
     held: NDArray[np.bool_]
-    """Which samples are for validation."""
+    """True for validation samples."""
     propensity: FloatArray
-    """What the tracker gave the sample's own class in the sample's round, before its label was seen: qhat_i(y)."""
+    """The tracker's prediction for the sample's class in the sample's round, before its label was known: qhat_i(y)."""
     key: FloatArray
-    """A random number for each sample: those with the smallest stay."""
+    """A random number for each sample; those with the smallest numbers are kept."""
     seen: IntArray
-    """(2, k) how many samples of each class there have been, kept or not: for training, for validation."""
+    """Number of samples of each class so far, kept or not, for training and validation, (2, k)."""
 
     @classmethod
     def empty(cls, n_classes: int) -> Self:
-        """A pool that has seen nothing, not even how many features there are."""
+        """Return a pool without samples, whose number of features is not known yet."""
         seen = np.zeros((2, n_classes), dtype=np.int64)
         return cls(
             np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), np.empty(0), np.empty(0), seen
@@ -47,13 +79,13 @@ class Pool(NamedTuple):
 
     @property
     def n_seen(self) -> int:
-        """How many samples there have been, kept or not."""
+        """Number of samples so far, kept or not."""
         return int(self.seen.sum())
 
     def joined(
         self, X: NDArray[Any], y: IntArray, propensity: FloatArray, rng: np.random.Generator, max_pool: int | None
     ) -> Self:
-        """The pool with one more round; a fifth of all samples so far, rounded either way, are for validation."""
+        """Return the pool with one more round; a fifth of all samples so far are for validation."""
         order, keys = rng.permutation(len(y)), rng.random(len(y))
         held = np.zeros(len(y), dtype=np.bool_)
         held[order[: self._quota(len(y), rng)]] = True
@@ -71,9 +103,9 @@ class Pool(NamedTuple):
         return whole if max_pool is None or whole.n_seen <= max_pool else whole._reduced(max_pool)
 
     def _quota(self, n: int, rng: np.random.Generator) -> int:
-        """How many of the next `n` samples are for validation: in each five of the stream one, at a random place.
+        """Return how many of the next `n` samples are for validation: one in each five, at a random place.
 
-        Always the fifth would be a trap for single samples that come in a rhythm of five.
+        If it were always the fifth, streams with a period of five would be split unevenly.
         """
         begun = self.n_seen % _FOLD
         has_one = int(self.seen[1].sum()) > self.n_seen // _FOLD
@@ -82,10 +114,10 @@ class Pool(NamedTuple):
         n_whole, n_last = divmod(n - n_first, _FOLD)
         quota = int(n_first > 0 and not has_one and first * (_FOLD - begun) < n_first)
         quota += n_whole + int(last * _FOLD < n_last)
-        return quota if self.n_seen or n > 1 else 0  # the first sample of all is to train on
+        return quota if self.n_seen or n > 1 else 0  # the very first sample is for training
 
     def _reduced(self, max_pool: int) -> Self:
-        """The pool with those samples that fit."""
+        """Return the pool reduced to its largest size."""
         n_held = max_pool // _FOLD
         kept = np.zeros(len(self.y), dtype=np.bool_)
         for part, places, seen in ((~self.held, max_pool - n_held, self.seen[0]), (self.held, n_held, self.seen[1])):
@@ -97,15 +129,15 @@ class Pool(NamedTuple):
         return self._replace(**{name: getattr(self, name)[kept] for name in ("X", "y", "held", "propensity", "key")})
 
     def counts(self) -> IntArray:
-        """(2, k) how many samples of each class there are: for training, for validation."""
+        """Return the number of samples of each class in the pool, for training and validation, (2, k)."""
         counts = np.zeros_like(self.seen)
         np.add.at(counts, (self.held.astype(np.int64), self.y), 1)
         return counts
 
     def multiplicity(self) -> FloatArray:
-        """How many samples of the stream each one stands for.
+        """Return the number of samples of the stream that each one represents.
 
-        Sums weighted by it are, in expectation, those over all samples that there have been.
+        Sums with these weights are, in expectation, sums over all samples so far.
         """
         ratio = self.seen / np.maximum(self.counts(), 1)
         return np.asarray(ratio[self.held.astype(np.int64), self.y])
@@ -113,7 +145,7 @@ class Pool(NamedTuple):
     def check_samples(self, X: ArrayLike) -> NDArray[Any]:
         """Check a batch of samples: rows of finite numbers, as many as in the pool. An empty batch is fine.
 
-        They take on the pool's type; the first batch decides whether that is float32 (half the memory) or float64.
+        They are converted to the pool's type; the first batch decides whether that is float32 or float64.
         """
         single = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2 and type(X) is np.ndarray
         array: NDArray[Any] = np.asarray(X) if single else as_float_array(X, "X", 2, "samples, features")
@@ -124,7 +156,7 @@ class Pool(NamedTuple):
                 raise ValueError(
                     f"X has {array.shape[1]} columns; expected {self.X.shape[1]}, the features of the rounds before."
                 )
-            with np.errstate(over="ignore"):  # what is too large for the type becomes infinite, and is named below
+            with np.errstate(over="ignore"):  # numbers that are too large become infinite, and are reported below
                 array = array.astype(self.X.dtype, copy=False)
         wild = ~np.isfinite(array)
         if wild.any():
@@ -133,13 +165,15 @@ class Pool(NamedTuple):
                 f"X row {row} holds {array[row, column]:.6g} in column {column}; give finite numbers, and drop or fill "
                 "in what is missing."
             )
+        if array.dtype == np.float64 and array.size and max(array.max(), -array.min()) > _LARGEST:
+            raise ValueError(f"X holds a number beyond {_LARGEST:g}; scale the features.")
         return array
 
 
 def most_of_each(seen: IntArray, places: int) -> int:
-    """The most samples of a class that can be kept, if it is the same number for every class that has more.
+    """Return the largest number of samples per class that fits, the same for every class that has more.
 
-    It never rises from one round to the next, so that what is needed later has not been dropped before.
+    It never rises from one round to the next, so that no sample is needed that was dropped before.
 
     Examples
     --------

@@ -1,22 +1,51 @@
-"""Learners that follow the class mix: with a tracker of the labels seen, or told the truth."""
+"""Base class of learners that use the class mix: tracked from labels, or given."""
 
 import copy
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.learners._learner import BaseLearner
+from baserate.learners._learner import SAVED, BaseLearner, learner_problem
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
-from baserate.state import check_array
+from baserate.state.declarations import Maybe, Number, Part, Saved, Together, floats
+from baserate.state.declarations import priors as path_of_priors
 from baserate.trackers import FLHFTL
 from baserate.validation import check_has_methods, check_limits, check_path
 
+SAVED_TRACKING = SAVED.extended(
+    params={
+        "tracker": Maybe(Part(Tracker, {"k": "k"})),
+        "floor": Maybe(Number(0.0, 1.0)),
+    },
+    state={
+        "tracker_": Maybe(Part(Tracker, {"k": "k"})),
+        "_path": Maybe(path_of_priors("rounds", "k")),
+        "_limits": Together((floats("k"), floats("k"))),
+    },
+)
+"""The declaration of what every learner saves that follows the class mix; see `tracking_problem`."""
+
+
+def tracking_problem(saved: Saved, floor: float | None) -> str:
+    """Say what does not fit together in a learner with this floor; an empty text if everything does."""
+    told, state = saved.params.get("priors"), saved.state
+    if (told is None) != (state["_path"] is None) or (told is None) == (state["tracker_"] is None):
+        return "is told the class mix and tracks it, or neither"
+    limits = check_limits(None, floor, saved.sizes["k"])
+    if not all(np.array_equal(*pair) for pair in zip(limits, state["_limits"], strict=True)):
+        return "has other limits than its floor"
+    if told is not None:
+        if len(np.asarray(told)) != saved.sizes["rounds"] or state["rounds_"] > saved.sizes["rounds"]:
+            return "is told of other rounds than it knows"
+        if (state["_path"] < limits[0] * (1.0 - 1e-6)).any():
+            return "is told a class mix below its floor"
+    return learner_problem(saved)
+
 
 class TrackingLearner(BaseLearner):
-    """A learner that knows, before each round, which class mix to expect: `prior_`."""
+    """Base of learners with an expected class mix for each round, `prior_`."""
 
     tracker: Tracker | None
     priors: ArrayLike | None
@@ -34,7 +63,7 @@ class TrackingLearner(BaseLearner):
             self.tracker_ = self._new_tracker()
 
     def _floor(self) -> float | None:
-        """The least that `prior_` gives to any class."""
+        """Return the least share of any class in `prior_`."""
         return None
 
     def _new_tracker(self) -> Tracker:
@@ -49,7 +78,7 @@ class TrackingLearner(BaseLearner):
                 f"with n_classes={self.n_classes}."
             )
         if isinstance(tracker, BindableTracker):
-            tracker.bind(prior=self._uniform(), sigma_min=None)  # None: sightings are label frequencies
+            tracker.bind(prior=self._uniform(), sigma_min=None)  # None: estimates are label frequencies
         return tracker
 
     def _uniform(self) -> FloatArray:
@@ -57,7 +86,7 @@ class TrackingLearner(BaseLearner):
 
     @property
     def prior_(self) -> FloatArray:
-        """(k,) the class mix that the next round is predicted with."""  # Alg. 2, line 1
+        """The class mix that the next round is predicted with, (k,)."""  # Alg. 2, line 1
         if self._path is None:
             assert self.tracker_ is not None
             prior: FloatArray = project(self.tracker_.predict()[np.newaxis], *self._limits)[0]
@@ -70,20 +99,20 @@ class TrackingLearner(BaseLearner):
         return told
 
     def _is_over(self) -> bool:
-        """Whether the path that was given has come to its end."""
+        """Return whether the given path has ended."""
         return self._path is not None and self.rounds_ >= len(self._path)
 
     def update(self, X: ArrayLike, y: ArrayLike) -> None:
-        """Take in one round, and learn for the next.
+        """Add the labelled samples of one round, and train for the next.
 
         Parameters
         ----------
         X : (n, d) array
-            Samples, as rows of numbers. An empty batch is a round without samples, and says nothing about the mix.
+            Samples, as rows of numbers. An empty batch is a round without samples.
         y : (n,) array of int
             Their labels, 0..k-1.
         """
-        _ = self.prior_  # complains when there is none left
+        _ = self.prior_  # raises an error if the path has ended
         super().update(X, y)
 
     def _propensity(self, y: IntArray) -> FloatArray:
@@ -91,17 +120,7 @@ class TrackingLearner(BaseLearner):
 
     def _observe(self, y: IntArray) -> None:
         if self.tracker_ is not None:
-            sighting = np.bincount(y, minlength=self.n_classes) / len(y)  # Alg. 2, line 5
+            frequencies = np.bincount(y, minlength=self.n_classes) / len(y)  # Alg. 2, line 5
             blank = np.tile(self._uniform(), (len(y), 1))
             self.tracker_ = copy.deepcopy(self.tracker_)
-            self.tracker_.update(sighting, Evidence(blank, self._uniform(), y))  # Alg. 2, line 6
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        like = np.empty(self.n_classes)
-        for limit in state["_limits"]:
-            check_array(limit, "_limits", like)
-        if state["_path"] is not None:
-            check_array(state["_path"], "_path", np.empty((len(state["_path"]), self.n_classes)))
-        elif state["tracker_"] is not None:
-            check_array(state["tracker_"].predict(), "tracker_", like)
-        return super().set_state(state)
+            self.tracker_.update(frequencies, Evidence(blank, self._uniform(), y))  # Alg. 2, line 6

@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from baserate.learners._estimators import check_estimator, class_probabilities
 from baserate.learners._examples import ClassMeans
-from baserate.learners._learner import BaseLearner
+from baserate.learners._learner import SAVED, SAVED_MODEL, BaseLearner, learner_problem, model_problem
 from baserate.protocols import FloatArray
+from baserate.state.declarations import Maybe, Whole
 
 
 class ContinualTraining(BaseLearner, saved_as="continual_training"):
-    """Trains one model on, over all samples so far, after every round; knows nothing of class mixes.
+    """Continues training one model, on all samples so far, after every round; ignores the class mix.
 
-    One sample of five is kept for validation; mini-batches drawn from the others are trained on, epoch by epoch, until
-    the validation accuracy stops rising. A round is as many epochs as it takes, `patience` at least. A model that is
-    no better than one label for all is trained anew from scratch, in case that it was wrecked; the better of the two
-    stays.
+    One sample in five is kept for validation. The model is trained on mini-batches of the others, epoch by epoch, until
+    the validation accuracy stops rising, for at least `patience` epochs. If it is then no better than a constant
+    prediction, a new model is trained from scratch, and the better of the two is kept.
 
     Parameters
     ----------
@@ -25,37 +25,37 @@ class ContinualTraining(BaseLearner, saved_as="continual_training"):
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
         Any with `partial_fit`, `predict` and `predict_proba`, such as scikit-learn's `MLPClassifier` or
-        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.integrations.TorchClassifier`. It
-        is cloned, never trained itself. Where its `random_state` is None, it gets a seed from `rng`.
+        ``SGDClassifier(loss="log_loss")``, or a torch network in a `baserate.integrations.TorchClassifier`. It
+        is cloned, and never trained itself. If its `random_state` is None, it gets a seed from `rng`.
     max_epochs : int
-        The most epochs in a round.
+        Largest number of epochs in a round.
     patience : int
-        Training stops when the best of the last so many validation accuracies is the oldest.
+        Training stops when the best of the last `patience` validation accuracies is the oldest of them.
     batch_size : int
-        The most samples handed to `partial_fit` at once.
+        Largest number of samples in one call of `partial_fit`.
     epoch_steps : int or None
-        Mini-batches in an epoch. 1 is the paper's: training goes on only while every single step helps, and is stopped
-        by the first noise. More steps cost more, and learn more. None: as many as it takes to hand out as many samples
-        as there are, ten at least.
+        Mini-batches in an epoch. 1 is the paper's value: training continues only while every single step helps, and
+        noise soon stops it. More steps cost more, and learn more. None: enough for as many samples as there are, at
+        least ten.
     max_pool : int, optional
-        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
-        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
+        Largest number of samples to keep, at least 5 k. Samples beyond it are dropped at random from the largest
+        classes, and the remaining ones get larger weights, so that every weighted sum is right in expectation.
         Default: all are kept, and memory grows with the stream.
     rng : int or numpy.random.Generator, optional
-        Seed of everything random. A generator is copied.
+        Seed of all random numbers. A generator is copied.
 
     Attributes
     ----------
     model_ : classifier or None
         The model that the next round is predicted with; None before the first sample.
     gradient_steps_ : int
-        Mini-batches trained on so far.
+        Number of mini-batches trained on so far.
     rounds_ : int
-        Rounds taken in.
+        Number of rounds so far.
 
     Notes
     -----
-    Before the first round every class is as probable as any other. A model of another library is saved by fingerprint
+    Before the first round all classes have the same probability. A model of another library is saved by fingerprint
     only; keep it, and hand it over: ``load(path, estimator=estimator, model_=model)``.
 
     Examples
@@ -74,6 +74,12 @@ class ContinualTraining(BaseLearner, saved_as="continual_training"):
     ----------
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023.
     """
+
+    saves = SAVED.extended(
+        params={"epoch_steps": Maybe(Whole(1))},
+        state={"model_": SAVED_MODEL},
+        check=lambda saved: learner_problem(saved) or model_problem(saved, 1),
+    )
 
     def __init__(
         self,
@@ -102,7 +108,7 @@ class ContinualTraining(BaseLearner, saved_as="continual_training"):
 
     def _learn(self, n_new: int) -> None:
         if n_new:
-            self._go_on(self._pool.multiplicity())
+            self._continue_training(self._pool.multiplicity())
 
     def _predict(self, X: NDArray[Any]) -> FloatArray:
         uniform = np.full(self.n_classes, 1.0 / self.n_classes)

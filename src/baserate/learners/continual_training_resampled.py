@@ -7,19 +7,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.learners._estimators import check_estimator, class_probabilities
 from baserate.learners._examples import ClassMeans
-from baserate.learners._tracking import TrackingLearner
+from baserate.learners._learner import SAVED_MODEL, model_problem
+from baserate.learners._tracking import SAVED_TRACKING, TrackingLearner, tracking_problem
 from baserate.protocols import FloatArray, Tracker
 from baserate.simplex import log_ratio, reweight
+from baserate.state.declarations import Maybe, Plain, Whole
 from baserate.trackers import FollowTheHistory
 
 
 class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_resampled"):
-    """Trains one model on, on batches in which every class is as likely, and re-weights what it says.
+    """Continues training one model on class-balanced batches, and re-weights its output to the expected class mix.
 
-    `TrainByWeights` without a training from scratch in every round: the model is trained for a uniform class mix, which
-    does not move, so that each round goes on from the one before; its probabilities are then multiplied by the class
-    mix that is expected over the uniform one. A model that is no better than one label for all is trained anew
-    from scratch, in case that it was wrecked; the better of the two stays.
+    Like `TrainByWeights`, without training from scratch in every round: the model is trained for a uniform class mix,
+    which does not change, so each round continues from the one before. Its probabilities are then multiplied by the
+    expected class mix divided by the uniform one. If the model is no better than a constant prediction, a new one is
+    trained from scratch, and the better of the two is kept.
 
     Parameters
     ----------
@@ -27,33 +29,33 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
         Any with `partial_fit`, `predict` and `predict_proba`, such as scikit-learn's `MLPClassifier` or
-        ``SGDClassifier(loss="log_loss")``, or a network of torch in a `baserate.integrations.TorchClassifier`. It
-        is cloned, never trained itself. Where its `random_state` is None, it gets a seed from `rng`.
+        ``SGDClassifier(loss="log_loss")``, or a torch network in a `baserate.integrations.TorchClassifier`. It
+        is cloned, and never trained itself. If its `random_state` is None, it gets a seed from `rng`.
     tracker : Tracker, optional
-        Follows the class mix from the label frequencies of each round. Default: `FLHFTL`. It is cloned.
+        Tracker of the class mix, updated with the label frequencies of each round. Default: `FLHFTL`. It is cloned.
     priors : (T, k) array, optional
         The true class mix of each round, instead of a tracker.
     floor : float, optional
-        The least that the expected mix gives to any class. Default: none, as in the paper's experiments; a class that
-        the tracker gives 0 is then never predicted.
+        Least share of any class in the expected mix. Default: none, as in the paper's experiments; a class to which the
+        tracker gives 0 is then never predicted.
     max_epochs : int
-        The most epochs in a round.
+        Largest number of epochs in a round.
     patience : int
-        Training stops when the best of the last so many validation accuracies is the oldest. One sample of five is kept
-        for validation, and every class counts the same there, too.
+        Training stops when the best of the last `patience` validation accuracies is the oldest of them. One sample in
+        five is kept for validation, where every class has the same weight, too.
     batch_size : int
-        The most samples handed to `partial_fit` at once. They are drawn from the pool with replacement, with the weight
-        one over the number of samples of their class.
+        Largest number of samples in one call of `partial_fit`. They are drawn from the pool with replacement, with a
+        probability proportional to one over the number of samples of their class.
     epoch_steps : int or None
-        Mini-batches in an epoch. 1 is the paper's: training goes on only while every single step helps, and is stopped
-        by the first noise. More steps cost more, and learn more. None: as many as it takes to hand out as many samples
-        as there are, ten at least.
+        Mini-batches in an epoch. 1 is the paper's value: training continues only while every single step helps, and
+        noise soon stops it. More steps cost more, and learn more. None: enough for as many samples as there are, at
+        least ten.
     max_pool : int, optional
-        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
-        most samples of; within a class every sample is as likely as any other to stay. Default: all are kept, and
-        memory grows with the stream.
+        Largest number of samples to keep, at least 5 k. Samples beyond it are dropped at random from the largest
+        classes; within a class every sample is equally likely to stay. Default: all are kept, and memory grows with
+        the stream.
     rng : int or numpy.random.Generator, optional
-        Seed of everything random. A generator is copied.
+        Seed of all random numbers. A generator is copied.
 
     Attributes
     ----------
@@ -62,14 +64,14 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
     model_ : classifier or None
         The model, for a uniform class mix; None before the first sample.
     gradient_steps_ : int
-        Mini-batches trained on so far.
+        Number of mini-batches trained on so far.
     rounds_ : int
-        Rounds taken in.
+        Number of rounds so far.
 
     Notes
     -----
-    Before the first round every sample is predicted `prior_`. A model of another library is saved by fingerprint only;
-    keep it, and hand it over: ``load(path, estimator=estimator, model_=model)``.
+    Before the first round the prediction of every sample is `prior_`. A model of another library is saved only as a
+    fingerprint; keep the model, and pass it to ``load(path, estimator=estimator, model_=model)``.
 
     Examples
     --------
@@ -88,6 +90,12 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, "Connection of
     CT-RS to weighted ERM" in the appendix.
     """
+
+    saves = SAVED_TRACKING.extended(
+        params={"priors": Maybe(Plain()), "epoch_steps": Maybe(Whole(1))},
+        state={"model_": SAVED_MODEL},
+        check=lambda saved: tracking_problem(saved, saved.params["floor"]) or model_problem(saved, 1),
+    )
 
     def __init__(
         self,
@@ -124,15 +132,15 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
         return self.floor
 
     def _weights(self) -> FloatArray:
-        """The weight of each sample: the samples of a class weigh as much as those of any other."""
+        """Return the weight of each sample; every class has the same total weight."""
         pool = self._pool
-        # Training and validation each have their own mix.
+        # Separately for training and validation.
         weights: FloatArray = 1.0 / pool.counts()[pool.held.astype(np.int64), pool.y]
         return weights
 
     def _learn(self, n_new: int) -> None:
         if n_new:
-            self._go_on(self._weights())  # "Step 1"
+            self._continue_training(self._weights())  # "Step 1"
 
     def _predict(self, X: NDArray[Any]) -> FloatArray:
         uniform = self._uniform()

@@ -15,50 +15,70 @@ from baserate.learners._estimators import (
     weight_argument,
 )
 from baserate.learners._examples import ClassMeans
-from baserate.learners._tracking import TrackingLearner
+from baserate.learners._tracking import SAVED_TRACKING, TrackingLearner, tracking_problem
 from baserate.protocols import FloatArray, Tracker
+from baserate.state.declarations import Maybe, Number, Plain, Saved, Text, Whole
 from baserate.trackers import FollowTheHistory
 from baserate.validation import check_option, check_real
 
+SAVED_BY_WEIGHTS = SAVED_TRACKING.extended(
+    params={"by": Text(("weights", "sampling")), "floor": Maybe(Number(1e-100, 1.0))},
+    state={"erm_calls_": Whole()},
+)
+"""The declaration of what learners save that weigh samples by the class mix; see `weights_problem`."""
+
+
+def weights_problem(saved: Saved) -> str:
+    """Say what does not fit together; weights divide by what was expected of each sample's class."""
+    params, propensity = saved.params, saved.state["_pool"]["propensity"]
+    floor = _least_share(params["floor"], params.get("priors") is not None, params["n_classes"])
+    if len(propensity) and propensity.min() < floor * (1.0 - 1e-6):
+        return "has samples that were expected less than its floor allows"
+    return tracking_problem(saved, floor)
+
+
+def _least_share(floor: float | None, told: bool, n_classes: int) -> float:
+    return floor if floor is not None else (0.001 if told else 0.1) / n_classes
+
 
 class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
-    """Trains a fresh model for every round, on all samples so far, weighted to the class mix that is expected.
+    """Trains a new model in every round, on all samples so far, weighted to the expected class mix.
 
-    A sample of class y weighs what is expected of y now over what was expected of y in the sample's own round. Under
-    label shift the weighted loss of past rounds is, in expectation, the loss of the round to come. With `FLHFTL` the
-    dynamic regret is of the optimal order T^(2/3) V^(1/3) + sqrt(T log|H|), V the total variation of the mix (theorem
-    of the supervised setting; `floor` is its mu). Every round costs a full training: `ContinualTrainingResampled` is
-    the cheap relative.
+    The weight of a sample of class y is the expected share of y now, divided by its expected share in the sample's own
+    round. Under label shift the weighted loss of past rounds is, in expectation, the loss of the next round. With
+    `FLHFTL` the dynamic regret is of the optimal order T^(2/3) V^(1/3) + sqrt(T log|H|), V the total variation of the
+    mix (theorem of the supervised setting; `floor` is its mu). Every round costs a full training; a cheaper method is
+    `ContinualTrainingResampled`.
 
     Parameters
     ----------
     n_classes : int
         Number of classes k, at least 2; labels are 0..k-1.
     estimator : classifier
-        Any of scikit-learn's kind, with `predict_proba`. It is cloned, never trained itself. Where its `random_state`
-        is None, it gets a seed from `rng`.
+        Any scikit-learn compatible classifier with `predict_proba`. It is cloned, and never trained itself. If its
+        `random_state` is None, it gets a seed from `rng`.
     tracker : Tracker, optional
-        Follows the class mix from the label frequencies of each round. Default: `FLHFTL`. It is cloned.
+        Tracker of the class mix, updated with the label frequencies of each round. Default: `FLHFTL`. It is cloned.
     priors : (T, k) array, optional
         The true class mix of each round, instead of a tracker: the weighted-ERM oracle of the paper's table.
     by : {"weights", "sampling"}
-        How weights reach the estimator. ``"weights"``: its `fit` takes `sample_weight` (of a pipeline: that of the last
-        step), and decides itself how long to train. ``"sampling"``, for nets that take none: mini-batches for
-        `partial_fit` are drawn with the weights, until the weighted accuracy on one sample of five, which is kept for
-        that, stops rising.
+        The way in which weights are passed to the estimator. ``"weights"``: as `sample_weight` of its `fit` (in a
+        pipeline, of the last step), which decides itself how long to train. ``"sampling"``, for networks that do not
+        take weights: mini-batches for `partial_fit` are drawn with the weights, until the weighted accuracy on a
+        validation set, one sample in five, stops rising.
     floor : float, optional
-        The least that the expected mix gives to any class; the weights lie between `floor` and 1 / `floor`. Default:
-        0.1 / k with a tracker, 0.001 / k with `priors`. (The paper's experiments had none, but a tracker may give 0 to
-        a class that is seen next, and its samples would then have the weight of all others together for ever.)
+        Least share of any class in the expected mix; the weights lie between `floor` and 1 / `floor`. Default: 0.1 / k
+        with a tracker, 0.001 / k with `priors`. (The paper's experiments had none. But a tracker may give 0 to a class
+        that comes next, and its samples would then dominate all others for ever.)
     max_epochs, patience, batch_size
-        Of ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest. A model that
-        begins anew in every round needs more patience than one that is trained on: with 3, it stays half-trained.
+        For ``by="sampling"``: training stops when the best of the last `patience` accuracies is the oldest of them. A
+        model that is trained from scratch needs more patience than one whose training continues: 3 is too little.
     max_pool : int, optional
-        The most samples kept, at least 5 k. What does not fit is dropped at random, from the classes that there are
-        most samples of; those that stay weigh as much more, so that every weighted sum is right in expectation.
+        Largest number of samples to keep, at least 5 k. Samples beyond it are dropped at random from the largest
+        classes, and the remaining ones get larger weights, so that every weighted sum is right in expectation.
         Default: all are kept, and memory grows with the stream.
     rng : int or numpy.random.Generator, optional
-        Seed of everything random. A generator is copied.
+        Seed of all random numbers. A generator is copied.
 
     Attributes
     ----------
@@ -67,18 +87,19 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
     model_ : classifier or None
         The model that the next round is predicted with; None until two classes have been seen (``"weights"``), or one.
     erm_calls_ : int
-        How often a model has been trained.
+        Number of models trained so far.
     gradient_steps_ : int
-        Mini-batches trained on so far; for ``by="weights"``, the iterations that the estimator reports (`n_iter_`).
+        Number of mini-batches trained on so far; for ``by="weights"``, of iterations that the estimator reports
+        (`n_iter_`).
     rounds_ : int
-        Rounds taken in.
+        Number of rounds so far.
 
     Notes
     -----
-    Before the first round every sample is predicted `prior_`. A class that the model has no output for is given its
-    share of `prior_`, and the others share the rest as the model says (networks have an output for every class from the
-    start: what they say of one that was never seen is taken as it is). Saved without its model, which is trained again
-    on loading: ``load(path, estimator=estimator)``.
+    Before the first round the prediction of every sample is `prior_`. A class that the model has no output for gets its
+    share of `prior_`, and the model's probabilities are scaled to the rest (networks have an output for every class
+    from the start, and their output for a class that was never seen is used as it is). The model is not saved, but
+    trained again on loading: ``load(path, estimator=estimator)``.
 
     Examples
     --------
@@ -96,6 +117,8 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
     ----------
     Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023, Algorithm 2.
     """
+
+    saves = SAVED_BY_WEIGHTS.extended(params={"priors": Maybe(Plain())}, check=weights_problem)
 
     def __init__(
         self,
@@ -140,19 +163,19 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
 
     def _floor(self) -> float:
         if self.floor is None:
-            return (0.1 if self.priors is None else 0.001) / self.n_classes
+            return _least_share(None, self.priors is not None, self.n_classes)
         floor = check_real(self.floor, "floor", 0.0, 1.0 / self.n_classes)
         if floor == 0.0:
             raise ValueError("floor is 0; give a positive number: weights divide by the expected mix.")
         return floor
 
     def _weights(self) -> FloatArray:
-        """The weight of each sample in the next round."""
+        """Return the weight of each sample for the next round."""
         weights: FloatArray = self.prior_[self._pool.y] / self._pool.propensity * self._pool.multiplicity()
         return weights
 
     def _learn(self, n_new: int) -> None:
-        # Without new samples and with the mix expected as before, training would only repeat itself.
+        # Without new samples or a new expected mix, training would give the same model again.
         if len(self._pool.y) and not self._is_over() and (n_new or self._path is not None):
             self._call_erm()  # Alg. 2, line 2
 

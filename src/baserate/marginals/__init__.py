@@ -1,4 +1,4 @@
-"""Marginal estimators turn one unlabelled batch into a noisy sighting of the class mix."""
+"""Marginal estimators: estimate the class mix of one unlabelled batch."""
 
 from baserate.marginals.bbse import BBSE
 from baserate.marginals.mlls import MLLS

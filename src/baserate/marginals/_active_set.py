@@ -5,16 +5,16 @@ import numpy as np
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 
-_DUST = 1e-14  # a pivot below this share of its diagonal entry is rounding
+_DUST = 1e-14  # a pivot below this share of its diagonal entry is rounding error
 
 
 @compiled
 def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) -> None:
     """Minimise ``x' matrix x / 2 - linear' x`` over ``x >= 0``, in place.
 
-    The matrix is symmetric, positive definite and has no negative entries. The entries of `x` that are positive on
-    entry are guessed to be so at the minimum; the better the guess, the fewer steps. A step lets one entry in or out,
-    and takes O(k s) time with s positive entries; the first one O(s^3).
+    The matrix must be symmetric, positive definite and without negative entries. The entries of `x` that are positive
+    on entry are the initial guess of those that are positive at the minimum; the better the guess, the fewer steps. A
+    step frees or fixes one entry, and takes O(k s) time with s positive entries; the first one takes O(s^3).
 
     Examples
     --------
@@ -35,7 +35,7 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
             _add_column(matrix, free, factor, size)
             size += 1
     entered = -1
-    for _ in range(10 * k + 20):  # no more than about 2 k are needed; rounding shall not make it run for ever
+    for _ in range(10 * k + 20):  # about 2 k are enough; the limit guards against endless loops by rounding
         _solve(factor, free, linear, size, z)
         step, out = 1.0, -1
         for a in range(size):
@@ -48,13 +48,13 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
                 x[free[a]] = max(x[free[a]] + step * (z[a] - x[free[a]]), 0.0)
             x[left] = 0.0
             if left == entered:
-                return  # it was let in for a gain within rounding
+                return  # it was freed for a gain within rounding
             _drop_column(free, factor, size, out)
             size -= 1
             continue
         for a in range(size):
             x[free[a]] = z[a]
-        entered = _most_wanted(matrix, linear, x, free[:size])
+        entered = _steepest(matrix, linear, x, free[:size])
         if entered < 0:
             return
         free[size] = entered
@@ -63,8 +63,8 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
 
 
 @compiled
-def _most_wanted(matrix: FloatArray, linear: FloatArray, x: FloatArray, free: IntArray) -> int:
-    """The entry at zero whose rise lowers the objective most steeply, or -1 if none does by more than rounding."""
+def _steepest(matrix: FloatArray, linear: FloatArray, x: FloatArray, free: IntArray) -> int:
+    """Return the entry at zero whose increase lowers the objective most steeply, or -1 if none does."""
     pull = np.zeros(len(x))
     for c in free:
         for j in range(len(x)):
@@ -79,7 +79,7 @@ def _most_wanted(matrix: FloatArray, linear: FloatArray, x: FloatArray, free: In
 
 @compiled
 def _add_column(matrix: FloatArray, free: IntArray, factor: FloatArray, last: int) -> None:
-    """Extend the Cholesky factor (upper triangular: long inner loops run along its rows) by the last free entry."""
+    """Extend the Cholesky factor by the last free entry; it is upper triangular, so that loops run along rows."""
     c = free[last]
     column = np.empty(last)
     for a in range(last):
@@ -96,7 +96,7 @@ def _add_column(matrix: FloatArray, free: IntArray, factor: FloatArray, last: in
 
 @compiled
 def _drop_column(free: IntArray, factor: FloatArray, size: int, out: int) -> None:
-    """Take one entry out of the Cholesky factor; rotations of neighbouring rows make it triangular again."""
+    """Remove one entry from the Cholesky factor; rotations of neighbouring rows make it triangular again."""
     for a in range(out, size - 1):
         free[a] = free[a + 1]
     for a in range(size):

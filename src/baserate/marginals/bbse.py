@@ -1,24 +1,25 @@
-"""Black-box shift estimation: the class mix of a batch from the confusion matrix (Lipton et al. 2018)."""
+"""BBSE, black-box shift estimation: the class mix of a batch from the confusion matrix (Lipton et al. 2018)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
-from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
+from baserate.marginals._batch_estimator import ON_OR_OFF, BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import Number, Saves, floats
 from baserate.validation import check_holdout, warn_user
 
 _SINGULAR = 1e-8
 _NEARLY_SINGULAR = 0.05
-_DENSE = 300  # up to this many classes, the whole spectrum costs less than a search for its end
+_DENSE = 300  # classes up to which a full SVD is faster than an iterative search for the smallest singular value
 _RIDGE = 1e-8
 
 
 @compiled
-def _sightings(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard: bool, clip: bool) -> FloatArray:
-    """One sighting per batch: the inverse times the mean output, clipped at zero and normalised if asked."""
+def _estimates(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard: bool, clip: bool) -> FloatArray:
+    """Return one estimate per batch: the inverse times the mean output, optionally clipped at zero and normalised."""
     k = proba.shape[1]
     out = np.zeros((len(starts) - 1, k))
     mean = np.empty(k)
@@ -41,12 +42,12 @@ def _sightings(proba: FloatArray, starts: IntArray, inverse_t: FloatArray, hard:
                 out[b, c] = max(out[b, c], 0.0)
                 total += out[b, c]
             for c in range(k):
-                out[b, c] /= total
+                out[b, c] = out[b, c] / total if total > 0.0 else mean[c] / n
     return out
 
 
 class BBSE(BatchEstimator, saved_as="bbse"):
-    """Solve ``C q = mean output`` for the class mix q, with C the holdout's confusion matrix.
+    """Estimates the class mix q by solving ``C q = mean output``, with C the holdout's confusion matrix.
 
     Without clipping the estimate is unbiased for a known C, and its variance is at most ``1 / sigma_min_**2`` for a
     batch of one sample. O(n k + k^2) time a batch, O(k^2) memory.
@@ -68,7 +69,7 @@ class BBSE(BatchEstimator, saved_as="bbse"):
     confusion_ : (k, k) array
         ``confusion_[i, j]``: the mean output for class i over holdout samples of class j.
     sigma_min_ : float
-        Its smallest singular value. The noise of a sighting is amplified by up to one over it.
+        Its smallest singular value. The noise of an estimate is amplified by up to 1 / sigma_min_.
 
     Examples
     --------
@@ -85,7 +86,17 @@ class BBSE(BatchEstimator, saved_as="bbse"):
     """
 
     needs_labels = True
-    _arrays: ClassVar = {"confusion_": 2, "_inverse_t": 2}
+    _by_class = "confusion_"
+
+    saves = Saves(
+        params={"soft": ON_OR_OFF, "clip": ON_OR_OFF, "joint": ON_OR_OFF},
+        state={
+            "confusion_": floats("k", "k", low=0.0, high=1.01),
+            "sigma_min_": Number(_SINGULAR, 1e6),
+            "_inverse_t": floats("k", "k", low=-2.0 / _SINGULAR, high=2.0 / _SINGULAR),
+        },
+        may_be_empty=True,
+    )
 
     def __init__(self, *, soft: bool = True, clip: bool = True, joint: bool = False) -> None:
         self.soft = soft
@@ -120,8 +131,8 @@ class BBSE(BatchEstimator, saved_as="bbse"):
         self._inverse_t = np.ascontiguousarray(inverse.T)
         return self
 
-    def _sightings(self, proba: FloatArray, starts: IntArray) -> FloatArray:
-        return _sightings(proba, starts, self._inverse_t, not self.soft, self.clip)
+    def _estimates(self, proba: FloatArray, starts: IntArray) -> FloatArray:
+        return _estimates(proba, starts, self._inverse_t, not self.soft, self.clip)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -148,7 +159,7 @@ class BBSE(BatchEstimator, saved_as="bbse"):
 
 
 def _smallest_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
-    """The smallest singular value, and the unit vector that the matrix all but annihilates."""
+    """Return the smallest singular value and its right singular vector."""
     k = len(matrix)
     if k <= _DENSE:
         _, values, right = np.linalg.svd(matrix)

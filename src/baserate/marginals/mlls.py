@@ -1,15 +1,16 @@
-"""Maximum likelihood label shift: the class mix under which a batch is most likely (Saerens et al. 2002)."""
+"""MLLS, maximum likelihood label shift: the class mix under which a batch is most likely (Saerens et al. 2002)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
-from baserate.marginals._batch_estimator import BatchEstimator
+from baserate.marginals._batch_estimator import ON_OR_OFF, BatchEstimator
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
+from baserate.state.declarations import Maybe, Number, Plain, Saves, Text, Whole, priors
 from baserate.validation import (
     check_all_classes_present,
     check_integer,
@@ -20,17 +21,19 @@ from baserate.validation import (
     check_real,
 )
 
-_MOST = 1000  # Newton's steps weigh up to so many classes at once: their cost grows with the cube
+MOST_STEPS = 1_000_000
+"""The largest `max_iter`: a batch that takes more would seem to hang."""
+_MOST = 1000  # largest number of classes in a Newton step, the cost of which is cubic
 _HALVINGS = 10
-_PROXIMAL = 1e-10  # of the curvature: makes the model strictly convex, and leaves the optimum where it is
-_ROUNDING = 1e-15  # in a mean of log-likelihoods of the size of one; it grows with the root of their number
+_PROXIMAL = 1e-10  # proximal term, relative to the curvature: makes the quadratic model strictly convex
+_ROUNDING = 1e-15  # relative rounding error of a mean of log-likelihoods, per square root of their number
 
 
 @compiled
 def _mixes(
     proba: FloatArray, starts: IntArray, base: FloatArray, tol: float, max_iter: int, accelerate: bool
 ) -> FloatArray:
-    """The most likely class mix of each batch, from the batch's mean output on."""
+    """Return the most likely class mix of each batch, starting from the batch's mean output."""
     k = proba.shape[1]
     out = np.zeros((len(starts) - 1, k))
     for b in range(len(starts) - 1):
@@ -45,7 +48,7 @@ def _mixes(
 
 @compiled
 def _likelihoods(proba: FloatArray, base: FloatArray) -> FloatArray:
-    """Rows of class likelihoods, each scaled to a maximum of one, which changes nothing."""
+    """Return rows of class likelihoods, each scaled to a maximum of one, which does not change the estimate."""
     n, k = proba.shape
     rows = np.empty((n, k))
     for i in range(n):
@@ -63,7 +66,7 @@ def _likelihoods(proba: FloatArray, base: FloatArray) -> FloatArray:
 
 @compiled
 def _maximise(rows: FloatArray, q: FloatArray, tol: float, max_iter: int, accelerate: bool) -> None:
-    """Climb from `q` to the maximum of the likelihood, in place."""
+    """Move `q` to the maximum of the likelihood, in place."""
     n, k = rows.shape
     ratios = np.empty((n, k))
     gradient = np.empty(k)
@@ -72,13 +75,13 @@ def _maximise(rows: FloatArray, q: FloatArray, tol: float, max_iter: int, accele
     warm = False
     for _ in range(max_iter):
         if not _derive(rows, q, ratios, gradient):
-            return  # a row that is impossible under the start (an underflow): there is nothing to climb
+            return  # a row has likelihood zero at the start (an underflow), so there is no gradient
         for c in range(k):
             best[c] = q[c] * gradient[c]  # the step of EM
         _scale_to_one(best)
         if accelerate:
             reached = _log_likelihood(rows, best)
-            reached -= _ROUNDING * (1.0 + abs(reached)) * np.sqrt(n)  # else noise would veto the last step
+            reached -= _ROUNDING * (1.0 + abs(reached)) * np.sqrt(n)  # otherwise rounding would reject the last step
             target, whole = _newton_target(ratios, gradient, q, warm)
             step, accepted = 1.0, False
             for _ in range(_HALVINGS):
@@ -91,7 +94,7 @@ def _maximise(rows: FloatArray, q: FloatArray, tol: float, max_iter: int, accele
                     break
                 step *= 0.5
             accelerate = accepted or whole
-            warm = accepted and step == 1.0  # a whole step leaves out what is not needed
+            warm = accepted and step == 1.0  # after a full step, classes with share zero are probably not needed
         change = 0.0
         for c in range(k):
             change += abs(best[c] - q[c])
@@ -102,7 +105,7 @@ def _maximise(rows: FloatArray, q: FloatArray, tol: float, max_iter: int, accele
 
 @compiled
 def _derive(rows: FloatArray, q: FloatArray, ratios: FloatArray, gradient: FloatArray) -> bool:
-    """Each row over its likelihood under `q`, and their mean: the gradient. False if a row has likelihood zero."""
+    """Divide each row by its likelihood, and average them to the gradient; return False if a likelihood is zero."""
     n, k = rows.shape
     gradient[:] = 0.0
     for i in range(n):
@@ -121,7 +124,7 @@ def _derive(rows: FloatArray, q: FloatArray, ratios: FloatArray, gradient: Float
 
 @compiled
 def _log_likelihood(rows: FloatArray, q: FloatArray) -> float:
-    """Mean over the samples."""
+    """Return the mean log-likelihood of the samples."""
     n, k = rows.shape
     value = 0.0
     for i in range(n):
@@ -140,7 +143,7 @@ def _newton_target(ratios: FloatArray, gradient: FloatArray, q: FloatArray, warm
 
     The minimum of that function sums to one by itself, and is the most likely class mix. The model's matrix is
     H = S'S / n, with S the ratios, and its linear term 2 gradient - 1, because S q = 1. If `warm`, the classes of
-    `q` are a good guess of those at the minimum. Says as well whether all classes that matter were in the model.
+    `q` are a good guess of those at the minimum. Also returns whether the model contained all relevant classes.
     """
     n, k = ratios.shape
     chosen = np.flatnonzero((q > 0.0) | (gradient > 1.0))
@@ -187,35 +190,35 @@ def _scale_to_one(v: FloatArray) -> None:
 
 
 class MLLS(BatchEstimator, saved_as="mlls"):
-    """The class mix under which an unlabelled batch is most likely: no confusion matrix, no labels.
+    """Maximum-likelihood estimate of the class mix of an unlabelled batch; needs no confusion matrix and no labels.
 
-    Maximises ``sum_i log sum_c q[c] f(c | x_i) / p[c]`` over the simplex. The problem is concave; EM climbs to its
-    maximum from the batch's mean output, and the likelihood never falls from one step to the next. EM slows down near
-    the maximum, so each step is replaced by one of Newton's (a non-negative least-squares problem) where that rises at
-    least as high. Some ten steps then find q to about 1e-12 where it is unique. Where it is not (fewer samples than
-    classes, classes with proportional outputs) it is one of the maxima, always the same one. Classes that the batch
-    does not support get exactly 0.
+    Maximises ``sum_i log sum_c q[c] f(c | x_i) / p[c]`` over the simplex. The problem is concave. EM starts from the
+    batch's mean output, and the likelihood never decreases. EM is slow near the maximum, so each step is replaced by a
+    Newton step (a non-negative least-squares problem) if that increases the likelihood at least as much. About ten
+    steps then give q to about 1e-12 where it is unique. Where it is not (fewer samples than classes, classes with
+    proportional outputs) the result is one of the maxima, always the same one. Classes without support in the batch get
+    exactly 0.
 
-    The estimate lies on the simplex, and is less noisy than `BBSE` where the probabilities are calibrated; where they
-    are not it is biased, however large the batch.
+    The estimate lies on the simplex, and is less noisy than `BBSE` if the probabilities are calibrated; if they are
+    not, it is biased, however large the batch.
 
-    An EM step takes O(n k) time, a step of Newton's O(n s^2 + s^3) more, where s classes have a positive share. With
-    more than 1,000 such classes EM may be left to itself, and stops at `tol`.
+    An EM step takes O(n k) time, a Newton step O(n s^2 + s^3) more, where s classes have a positive share. With more
+    than 1,000 such classes, EM alone may be used, until `tol`.
 
     Parameters
     ----------
     base : {"outputs", "prior"}
-        What p is. ``"outputs"`` (default): the mean output on the holdout, as in the published runs, or the source
-        prior where there is no holdout. For a calibrated model that has the expectation of the label frequencies and
-        less noise; for any other it is the mix that the outputs stand for, so that errors in them cancel in part. A
-        labelled holdout with another class mix than a source prior that is given is weighted to it; one without labels
-        must have the mix of the training data. ``"prior"``: the source prior.
+        The choice of p. ``"outputs"`` (default): the mean output on the holdout, as in the published runs, or the
+        source prior if there is no holdout. For a calibrated model its expectation is that of the label frequencies,
+        with less noise; for any other model it is the mix that the outputs imply, so that errors partly cancel. If a
+        source prior is given, a labelled holdout is weighted to it; a holdout without labels must have the mix of the
+        training data. ``"prior"``: the source prior.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the one an adapter binds, or else the holdout's frequencies.
     tol : float
-        Stop when a step changes q by no more than this in total. The published runs have 1e-6.
+        Stop when a step changes q by no more than this (L1 distance). The published runs use 1e-6.
     max_iter : int
-        Stop after so many steps at the latest.
+        Largest number of steps, up to a million.
     accelerate : bool
         ``False``: plain EM, which at the same `tol` stops further from the maximum. The published runs are
         ``MLLS(tol=1e-6, accelerate=False)``.
@@ -239,7 +242,20 @@ class MLLS(BatchEstimator, saved_as="mlls"):
     """
 
     needs_labels = False
-    _arrays: ClassVar = {"base_": 1}
+    _by_class = "base_"
+
+    saves = Saves(
+        params={
+            "base": Text(("outputs", "prior")),
+            "source_prior": Maybe(Plain()),
+            "tol": Number(0.0, 1.0),
+            "max_iter": Whole(1, MOST_STEPS),
+            "accelerate": ON_OR_OFF,
+        },
+        state={"base_": priors("k", low=5e-324, within=1e-9), "_bound": priors("bound")},
+        optional=("_bound",),
+        may_be_empty=True,
+    )
 
     def __init__(
         self,
@@ -257,7 +273,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
         self.accelerate = accelerate
 
     def bind(self, *, source_prior: FloatArray) -> None:
-        """Take the source prior from an adapter, unless the constructor was given one."""
+        """Use an adapter's source prior, unless the constructor was given one."""
         self._check_parameters()
         bound = np.array(source_prior, dtype=np.float64)
         self.base_ = self._given_prior(bound, len(bound))
@@ -301,14 +317,14 @@ class MLLS(BatchEstimator, saved_as="mlls"):
     def _check_parameters(self) -> None:
         check_option(self.base, "base", ["prior", "outputs"])
         check_real(self.tol, "tol", 0.0, 1.0)
-        check_integer(self.max_iter, "max_iter", 1)
+        check_real(check_integer(self.max_iter, "max_iter", 1), "max_iter", 1, MOST_STEPS)
 
     def _given_prior(self, bound: FloatArray | None, n_classes: int | None) -> FloatArray:
         given = bound if self.source_prior is None else self.source_prior
         assert given is not None
         return check_prior(given, n_classes, "source_prior", positive=True)
 
-    def _sightings(self, proba: FloatArray, starts: IntArray) -> FloatArray:
+    def _estimates(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         return _mixes(proba, starts, self.base_, float(self.tol), int(self.max_iter), bool(self.accelerate))
 
     @classmethod
@@ -317,7 +333,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
 
 
 def _mean_output(holdout: FloatArray, labels: IntArray | None, prior: FloatArray | None) -> FloatArray:
-    """Mean of the outputs; under the prior, where it is given and the labels are known."""
+    """Return the mean output, weighted to the prior if that is given and labels are known."""
     if len(holdout) == 0:
         raise ValueError("proba is an empty holdout; give at least one sample, or use base='prior'.")
     weights = None

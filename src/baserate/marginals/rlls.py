@@ -1,6 +1,6 @@
-"""Regularised learning under label shift: BBSE for small batches and bad matrices (Azizzadenesheli et al. 2019)."""
+"""RLLS, regularised learning under label shift: BBSE with a penalty on the shift (Azizzadenesheli et al. 2019)."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,12 +9,13 @@ from baserate.compiled import compiled
 from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
+from baserate.state.declarations import SHARE, Maybe, Number, Saved, Saves, Text, floats, priors
 from baserate.validation import check_holdout, check_option, check_real
 
-_LEAST = 1e-13  # the least penalty on squares, of the trace of C'C: stands for none at all
-_SAFE = 1e-9  # one that keeps rounding out of the directions that C annihilates
+_LEAST = 1e-13  # least penalty on squares, relative to the trace of C'C; stands for no penalty
+_SAFE = 1e-9  # penalty that keeps rounding errors out of the null space of C
 _TURNS = 5
-_EXACT = 1e-12  # how well the penalty is found, relatively
+_EXACT = 1e-12  # relative tolerance for the penalty on squares
 _STEPS = 100
 
 
@@ -28,7 +29,7 @@ def _mixes(
     prior: FloatArray,
     rho: float,
 ) -> FloatArray:
-    """One class mix per batch: the holdout's times the weights, normalised."""
+    """Return one class mix per batch: the holdout's times the weights, normalised."""
     k = proba.shape[1]
     out = np.zeros((len(starts) - 1, k))
     b = np.empty(k)
@@ -68,14 +69,14 @@ def _weights(joint: FloatArray, gram: FloatArray, b: FloatArray, rho: float) -> 
         linear[c] += pull[c]
     w = np.ones(k)
     if _norm(pull) <= rho * _norm(b):
-        return w  # not even the slope at mu = infinity, where theta is zero, is above rho
+        return w  # even at mu = infinity, where theta is zero, the slope is not above rho
     trace = 0.0
     for c in range(k):
         trace += gram[c, c]
     low = np.log(_LEAST * trace)
     w[:] = 0.0  # with many classes and few samples, few weights are positive
     low_gap = _solve_at(low, joint, gram, linear, b, rho, w)
-    if low_gap >= 0.0:  # the residual can be made zero, or all but, and that is worth it
+    if low_gap >= 0.0:  # a residual of (nearly) zero is possible, and optimal
         exact = _exact_weights(_SAFE * trace, joint, gram, linear, b)
         return exact if _loss(joint, b, rho, exact) <= _loss(joint, b, rho, w) else w
     high, high_gap = low, low_gap
@@ -85,7 +86,7 @@ def _weights(joint: FloatArray, gram: FloatArray, b: FloatArray, rho: float) -> 
         low, low_gap = high, high_gap
         high += 5.0  # 150 times as large
         high_gap = _solve_at(high, joint, gram, linear, b, rho, w)
-    kept = 0  # how often in a row the same bound was kept
+    kept = 0  # number of times in a row that the same bound was kept
     for _ in range(_STEPS):
         if high_gap < 0.0 or high - low <= _EXACT:
             break
@@ -112,7 +113,7 @@ def _weights(joint: FloatArray, gram: FloatArray, b: FloatArray, rho: float) -> 
 def _solve_at(
     log_mu: float, joint: FloatArray, gram: FloatArray, linear: FloatArray, b: FloatArray, rho: float, w: FloatArray
 ) -> float:
-    """Put the weights for one mu into `w`, starting from those there; the logarithm of slope over rho."""
+    """Write the weights for one mu to `w`, starting from its values; return the logarithm of slope over rho."""
     _minimise_squares(np.exp(log_mu), gram, linear, w)
     size, miss = _norm(w - 1.0), _norm(_residual(joint, b, w))
     if miss == 0.0 or size == 0.0 or rho == 0.0:
@@ -122,10 +123,10 @@ def _solve_at(
 
 @compiled
 def _exact_weights(mu: float, joint: FloatArray, gram: FloatArray, linear: FloatArray, b: FloatArray) -> FloatArray:
-    """The theta of least norm that solves ``C theta = b``, if there is one: the limit of a vanishing mu.
+    """Return the theta of least norm that solves ``C theta = b``, if there is one: the limit of mu to zero.
 
-    A mu that vanishes would leave directions that C annihilates to rounding. One that does not leaves a residual, which
-    is added to b for the next turn (the method of multipliers); it shrinks by mu over the square of a singular value.
+    With mu = 0, rounding would determine the null space of C. With mu > 0 there is a residual, which is added to b for
+    the next turn (the method of multipliers), and shrinks by mu over the square of a singular value each time.
     """
     linear = linear.copy()
     w = np.zeros(len(b))
@@ -169,16 +170,25 @@ def _norm(v: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
+def _fits_together(saved: Saved) -> str:
+    joint, rho = saved.state["joint_"], saved.state["rho_"]
+    if not abs(joint.sum() - 1.0) <= 1e-2 or not rho >= 0.0:
+        return "has no joint confusion matrix, or a penalty that is no number"
+    if not np.allclose(saved.state["_gram"], joint.T @ joint, rtol=1e-6, atol=1e-12):
+        return "has another matrix than its confusion gives"
+    return ""
+
+
 class RLLS(BatchEstimator, saved_as="rlls"):
-    """Regress the batch's mean output on the holdout's confusion matrix, with a penalty on the shift.
+    """Estimates the class mix by regressing the mean output on the holdout's confusion matrix, with a penalty.
 
     The weights ``w = q / p`` are one plus the minimiser of ``|C theta - b| + rho |theta|`` over ``theta >= -1``, with
-    C the joint confusion matrix. These are norms, not squares: a rho above all singular values of C gives theta = 0
-    whatever the batch, one below all of them gives the exact solution of ``C theta = b`` wherever that is at least -1.
-    The estimate is ``w * p``, normalised; p where all weights are zero. Unlike `BBSE`, it works with a matrix that is
-    singular, or nearly so: where the outputs do not tell classes apart, it is the mix with the least shift.
+    C the joint confusion matrix. These are norms, not squares: a rho above all singular values of C gives theta = 0 for
+    every batch, one below all of them gives the exact solution of ``C theta = b`` if that is at least -1. The estimate
+    is ``w * p``, normalised; p if all weights are zero. Unlike `BBSE`, it works with a matrix that is singular, or
+    nearly so: where the outputs do not distinguish classes, it is the mix with the least shift.
 
-    A batch takes O(n k + k^2) time if its theta is zero, and otherwise some ten non-negative least-squares problems of
+    A batch takes O(n k + k^2) time if its theta is zero, and otherwise about ten non-negative least-squares problems of
     O(k^2 s) each, where s weights are positive. O(k^2) memory.
 
     Parameters
@@ -189,11 +199,12 @@ class RLLS(BatchEstimator, saved_as="rlls"):
     delta : float
         See `alpha`.
     rho : float, optional
-        The penalty itself, in place of the formula.
+        The penalty itself, instead of the formula.
     offset : {"outputs", "prior"}
-        What is subtracted from the batch's mean output to give b. ``"outputs"`` (default): the holdout's mean output
-        C 1, so that a batch with the mean output of the holdout gives theta = 0. ``"prior"``: the holdout's label
-        frequencies p, as in the published runs; for a calibrated model the same up to noise, otherwise inconsistent.
+        The vector that is subtracted from the batch's mean output to give b. ``"outputs"`` (default): the holdout's
+        mean output C 1, so that a batch with the mean output of the holdout gives theta = 0. ``"prior"``: the holdout's
+        label frequencies p, as in the published runs; for a calibrated model the same up to noise, otherwise
+        inconsistent.
 
     Attributes
     ----------
@@ -221,7 +232,25 @@ class RLLS(BatchEstimator, saved_as="rlls"):
     """
 
     needs_labels = True
-    _arrays: ClassVar = {"joint_": 2, "_gram": 2, "source_prior_": 1, "_offset": 1}
+    _by_class = "joint_"
+
+    saves = Saves(
+        params={
+            "alpha": Number(0.0, finite=False),
+            "delta": SHARE,
+            "rho": Maybe(Number(0.0, finite=False)),
+            "offset": Text(("outputs", "prior")),
+        },
+        state={
+            "joint_": floats("k", "k", low=0.0, high=1.01),
+            "source_prior_": priors("k", low=5e-324, within=1e-9),
+            "rho_": Number(0.0, finite=False),
+            "_gram": floats("k", "k", low=0.0, high=1.1),
+            "_offset": priors("k"),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def __init__(
         self, *, alpha: float = 0.01, delta: float = 0.05, rho: float | None = None, offset: str = "outputs"
@@ -260,7 +289,7 @@ class RLLS(BatchEstimator, saved_as="rlls"):
         log = np.log(2 * k / check_real(self.delta, "delta", 0.0, 1.0, closed=False))
         return float(alpha * 3 * (2 * log / (3 * n) + np.sqrt(2 * log / n)))
 
-    def _sightings(self, proba: FloatArray, starts: IntArray) -> FloatArray:
+    def _estimates(self, proba: FloatArray, starts: IntArray) -> FloatArray:
         return _mixes(proba, starts, self.joint_, self._gram, self._offset, self.source_prior_, self.rho_)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How often predictions are wrong, and how far a tracked class mix is from the true one."""
+"""Error rate of predictions, and squared error of tracked class mixes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,7 +7,7 @@ from baserate.validation import check_labels, check_path, check_proba
 
 
 def error_rate(proba: ArrayLike, y: ArrayLike, *, sampled: bool = False) -> float:
-    """Share of wrong labels.
+    """Return the share of wrong predictions.
 
     Parameters
     ----------
@@ -16,8 +16,8 @@ def error_rate(proba: ArrayLike, y: ArrayLike, *, sampled: bool = False) -> floa
     y : (n,) array of int
         True labels.
     sampled : bool
-        ``False``: predict the most probable class. ``True``: sample the label from the probabilities, as in line 3 of
-        the paper's Algorithm 1; the exact expectation over that sampling is returned.
+        ``False``: the prediction is the most probable class. ``True``: it is sampled from the probabilities, as in line
+        3 of the paper's Algorithm 1; the exact expectation is returned.
 
     Examples
     --------
@@ -36,15 +36,15 @@ def error_rate(proba: ArrayLike, y: ArrayLike, *, sampled: bool = False) -> floa
 
 
 def marginal_mse(estimates: ArrayLike, truth: ArrayLike) -> float:
-    """Mean over rounds of the squared distance between class mixes (summed over classes).
+    """Return the mean over rounds of the squared distance between class mixes (summed over classes).
 
     Parameters
     ----------
     estimates : (T, k) array
         Tracked class mixes.
     truth : (T, k) array
-        The true q_t (the honest figure), or the label frequencies of each batch (`baserate.shifts.frequencies`): that
-        is what the paper's tables print, and it has a floor of about mean(1 - |q_t|^2) / n however good the estimate.
+        The true q_t, or the label frequencies of each batch (`baserate.shifts.frequencies`) as in the paper's tables.
+        With frequencies, the result has a floor of about mean(1 - |q_t|^2) / n, however good the estimate.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Dynamic regret: what was lost against the best that could be played in each round.
+"""Dynamic regret: the loss in excess of the best predictor of each round.
 
-The loss of a round is taken over a whole labelled pool, re-weighted to the round's class mix: L_t(f) = sum_c q_t[c] *
-(mean loss of f on the pool's samples of class c). On the ten samples of a batch, noise would swamp the differences. So
-a method is described by its mean loss on each class in each round, a (T, k) array.
+The loss of a round is computed on a whole labelled pool, re-weighted to the round's class mix: L_t(f) = sum_c q_t[c] *
+(mean loss of f on the pool's samples of class c). On the few samples of a batch, noise would hide the differences. So a
+method is described by its mean loss on each class in each round, a (T, k) array.
 """
 
 from typing import Any
@@ -26,12 +26,12 @@ LOSSES = ("zero_one", "log")
 
 
 def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -> FloatArray:
-    """Cumulative regret after each round, sum over s <= t of L_s(played) - L_s(best).
+    """Return the cumulative regret after each round, sum over s <= t of L_s(method) - L_s(best).
 
     Parameters
     ----------
     losses : (T, k) array
-        Mean loss by class of what was played in each round.
+        Mean loss of the method by class in each round.
     best_losses : (T, k) array
         The same for the comparator: the re-weighting to the true q_t (`reweighting_losses` of the path itself), or,
         for a learner, the best hypothesis of its class (`best_hypothesis_losses`).
@@ -44,36 +44,36 @@ def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -
     array([0.25, 0.25])
     """
     q = check_path(path)
-    played, best = np.asarray(losses, dtype=np.float64), np.asarray(best_losses, dtype=np.float64)
-    for name, array in (("losses", played), ("best_losses", best)):
+    own, best = np.asarray(losses, dtype=np.float64), np.asarray(best_losses, dtype=np.float64)
+    for name, array in (("losses", own), ("best_losses", best)):
         if array.shape != q.shape:
             raise ValueError(f"{name} has shape {array.shape}; expected {q.shape}, as path.")
         if np.isnan(array).any():
             raise ValueError(f"{name} holds NaN; give the mean loss of every class in every round.")
-    # A class that is absent costs nothing, even where its loss is infinite.
+    # A class that is absent contributes nothing, even if its loss is infinite.
     present = q > 0
     lost = np.zeros_like(q)
-    present &= played != best  # where both are infinite, neither is the better
-    lost[present] = q[present] * (played[present] - best[present])
+    present &= own != best  # where both are infinite, the difference is zero
+    lost[present] = q[present] * (own[present] - best[present])
     return np.cumsum(lost.sum(axis=1))
 
 
 def reweighting_losses(
     priors: ArrayLike, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike, *, loss: str = "zero_one"
 ) -> FloatArray:
-    """Mean loss by class, on a labelled pool, of re-weighting to each of some class mixes.
+    """Return the mean loss by class, on a labelled pool, of re-weighting to each of some class mixes.
 
     Parameters
     ----------
     priors : (T, k) array
-        The class mixes played.
+        The class mixes that the method used.
     proba, y : (m, k) array, (m,) array of int
         The model's probabilities on the pool, and its labels; every class at least once.
     source_prior : (k,) array
         The class mix those probabilities assume.
     loss : {"zero_one", "log"}
-        ``"zero_one"`` with the label sampled from the re-weighted probabilities, in expectation; or their log loss,
-        which is infinite where a class that occurs was ruled out.
+        ``"zero_one"``: the expected error of a label sampled from the re-weighted probabilities. ``"log"``: their log
+        loss, which is infinite where a class that occurs was ruled out.
 
     Returns
     -------
@@ -88,10 +88,10 @@ def reweighting_losses(
     pool = check_proba(proba)
     labels = check_labels(y, *pool.shape)
     check_all_classes_present(labels, pool.shape[1])
-    played = check_path(priors, pool.shape[1], "priors")
+    mixes = check_path(priors, pool.shape[1], "priors")
     source = check_prior(source_prior, pool.shape[1], "source_prior", positive=True)
     check_option(loss, "loss", LOSSES)
-    return _class_losses(played / source, pool, labels, loss == "log")
+    return _class_losses(mixes / source, pool, labels, loss == "log")
 
 
 @compiled
@@ -120,14 +120,14 @@ def _class_losses(weights: FloatArray, pool: FloatArray, labels: IntArray, log: 
 def best_hypothesis_losses(
     estimator: Any, X: NDArray[Any], y: ArrayLike, path: ArrayLike, *, loss: str = "zero_one"
 ) -> FloatArray:
-    """Mean loss by class of the best hypothesis f_t* of a class of models, for each round's class mix.
+    """Return the mean loss by class of the best hypothesis f_t* of a class of models, for each round's class mix.
 
-    The estimator is fitted afresh, on the pool weighted to the class mix, once for every distinct mix in the path.
+    The estimator is fitted anew, on the pool weighted to the class mix, for every distinct mix in the path.
 
     Parameters
     ----------
     estimator : scikit-learn classifier
-        Stands for the class of hypotheses; its `fit` takes `sample_weight`.
+        The class of hypotheses; its `fit` must take `sample_weight`.
     X, y : (m, d) array, (m,) array of int
         The labelled pool; every class at least once.
     path : (T, k) array
@@ -151,7 +151,7 @@ def best_hypothesis_losses(
         weight = (mix / share)[labels]
         proba = np.zeros((len(labels), k))
         if (mix > 0).sum() == 1:
-            proba[:, mix.argmax()] = 1.0  # of one class alone there is nothing to learn
+            proba[:, mix.argmax()] = 1.0  # a single class needs no model
         else:
             fitted = clone(estimator).fit(X[weight > 0], labels[weight > 0], sample_weight=weight[weight > 0])
             proba[:, fitted.classes_] = fitted.predict_proba(X)

@@ -1,10 +1,11 @@
-"""Bernoulli shift (Ber)."""
+"""Bernoulli shift (Ber): random switches between two class mixes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import MixtureShift
+from baserate.shifts._shift import MIX, MixtureShift, fits_classes
+from baserate.state.declarations import Maybe, Number, Saves
 from baserate.validation import check_real
 
 
@@ -14,8 +15,8 @@ class Bernoulli(MixtureShift, saved_as="bernoulli"):
     Parameters
     ----------
     flip : float, optional
-        The probability to switch in a round. Default: 1 / sqrt(T). (The paper's text calls it the probability to stay;
-        its experiments, and its total variation of order sqrt(T), have it as here.)
+        Probability of a switch in a round. Default: 1 / sqrt(T). (The paper's text calls it the probability of
+        staying; its experiments, and its total variation of order sqrt(T), use it as here.)
     first, second : (k,) arrays, optional
         The two class mixes. Default: uniform, and class 0 alone.
 
@@ -26,6 +27,11 @@ class Bernoulli(MixtureShift, saved_as="bernoulli"):
            [1. , 0. ],
            [0.5, 0.5]])
     """
+
+    saves = Saves(
+        params={"flip": Maybe(Number(0.0, 1.0)), "first": MIX, "second": MIX},
+        check=fits_classes,
+    )
 
     def __init__(
         self, *, flip: float | None = None, first: ArrayLike | None = None, second: ArrayLike | None = None

@@ -1,10 +1,11 @@
-"""No shift over time."""
+"""Constant: no shift over time."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import BaseShift, mix_or_uniform
+from baserate.shifts._shift import MIX, BaseShift, fits_classes, mix_or_uniform
+from baserate.state.declarations import Saves
 
 
 class Constant(BaseShift, saved_as="constant"):
@@ -21,6 +22,8 @@ class Constant(BaseShift, saved_as="constant"):
     array([[0.9, 0.1],
            [0.9, 0.1]])
     """
+
+    saves = Saves(params={"q": MIX}, check=fits_classes)
 
     def __init__(self, q: ArrayLike | None = None) -> None:
         self.q = q

@@ -1,10 +1,11 @@
-"""Monotone shift (Mon)."""
+"""Monotone shift (Mon): from one class mix to another."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import MixtureShift
+from baserate.shifts._shift import MIX, MixtureShift, fits_classes
+from baserate.state.declarations import Saves
 
 
 class Monotone(MixtureShift, saved_as="monotone"):
@@ -21,6 +22,8 @@ class Monotone(MixtureShift, saved_as="monotone"):
     array([[0.5 , 0.5 ],
            [0.75, 0.25]])
     """
+
+    saves = Saves(params={"first": MIX, "second": MIX}, check=fits_classes)
 
     def __init__(self, *, first: ArrayLike | None = None, second: ArrayLike | None = None) -> None:
         self.first = first

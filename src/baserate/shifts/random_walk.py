@@ -1,11 +1,12 @@
-"""A class mix that wanders."""
+"""RandomWalk: a class mix that moves at random in small steps."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.shifts._shift import BaseShift, mix_or_uniform
+from baserate.shifts._shift import MIX, BaseShift, fits_classes, mix_or_uniform
 from baserate.simplex import project
+from baserate.state.declarations import Number, Saves
 from baserate.validation import check_real
 
 
@@ -26,6 +27,8 @@ class RandomWalk(BaseShift, saved_as="random_walk"):
            [0.53, 0.47],
            [0.48, 0.52]])
     """
+
+    saves = Saves(params={"scale": Number(0.0, 1e6), "start": MIX}, check=fits_classes)
 
     def __init__(self, *, scale: float = 0.02, start: ArrayLike | None = None) -> None:
         self.scale = scale

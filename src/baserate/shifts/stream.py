@@ -41,11 +41,11 @@ def sample_stream(
     y : (m,) array of int
         The pool's labels.
     shift : Shift or (T, k) array
-        Where the class mix goes.
+        The path of the class mix.
     n_rounds : int, optional
-        T; needed with a `Shift`.
+        Number of rounds T; needed with a `Shift`.
     batch_size : int
-        Samples a round.
+        Number of samples per round.
     features : (m, ...) array, optional
         The pool's features, for methods that move a last layer, and for learners.
     exhaust : bool
@@ -184,5 +184,5 @@ def _draw_without_replacement(
 
 
 def frequencies(stream: Iterable[Batch]) -> FloatArray:
-    """The label frequencies of each batch, (T, k): the "true marginals" of the paper's tables."""
+    """Return the label frequencies of each batch, (T, k): the "true marginals" of the paper's tables."""
     return np.array([np.bincount(batch.y, minlength=len(batch.q)) / max(len(batch.y), 1) for batch in stream])

@@ -10,7 +10,7 @@ from baserate.state.unreadable import UnreadableError
 
 
 class Component(Parametrised):
-    """Base of everything that has parameters and running state.
+    """Base of all objects that have parameters and running state.
 
     As scikit-learn's estimators it has `get_params`, `set_params` and a repr, and can be cloned; the constructor stores
     its arguments untouched. Its running state is whatever else it holds: arrays, numbers, strings, lists, dicts,
@@ -31,12 +31,12 @@ class Component(Parametrised):
         cls._saved_as, cls._layout = register(cls, saved_as), layout
 
     def get_state(self) -> dict[str, Any]:
-        """Everything the object has come to hold since it was constructed."""
+        """Return the running state: all attributes that are not parameters."""
         params = self.get_params(deep=False)
         return {name: value for name, value in vars(self).items() if name not in params}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Put a state of `get_state` back; a copy, so that two objects never move each other."""
+        """Restore a copy of a state from `get_state`; two objects never share state."""
         self.__dict__.update(copy.deepcopy(state))
         return self
 
@@ -44,7 +44,7 @@ class Component(Parametrised):
     def upgrade(
         cls, layout: int, params: dict[str, Any], state: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Turn parameters and state of an older layout into those of the present one.
+        """Turn parameters and state of an older layout into those of the current one.
 
         Parameters
         ----------
@@ -63,28 +63,28 @@ class Component(Parametrised):
         )
 
     def _to_saved(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The parameters and the state that a file holds; what keeps a foreign model says here how it is saved."""
+        """Return the parameters and the state to save; classes that hold a foreign model override it."""
         return self.get_params(deep=False), self.get_state()
 
     @classmethod
     def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:
-        """The object that `_to_saved` took apart."""
+        """Return the object that `_to_saved` gave the parameters and the state of."""
         return cls(**params).set_state(state)
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Instances that `baserate.checks` runs the contract on; one per mode that has code of its own."""
+        """Return instances for the contract checks of `baserate.checks`, one per mode with code of its own."""
         return [cls()]
 
 
 class Beginning(Component):
-    """What starts anew when its parameters change: `_begin` checks them and makes the state."""
+    """Base of components that restart when a parameter changes: `_begin` checks parameters and makes the state."""
 
     def _begin(self) -> None:
         raise NotImplementedError
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, and start anew with them."""
+        """Change parameters, and restart with them."""
         if params:
             changed = clone(self)  # so that a refused value leaves the object as it was
             super(Beginning, changed).set_params(**params)

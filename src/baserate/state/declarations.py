@@ -1,312 +1,75 @@
 """Declarations: what a saved class holds, so that a whole file is checked before anything is built of it.
 
-A class declares its parameters and its state by name (`Saves`), each by a spec: arrays with their type, shape and
-range, numbers, texts, further saved parts. Sizes in shapes are named (``"k"``): a name stands for the same number
-throughout a class, and a part says which of its sizes must be its owner's. A file holds what is declared, and nothing
-else.
+A class declares its parameters and its state by name (`Saves`), each by a spec (`baserate.state.specs`) or as a further
+saved part (`Part`), which says which of its sizes must be its owner's. A file holds what is declared, and nothing else.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
+from baserate.state.specs import (
+    LONGEST,
+    SHARE,
+    Array,
+    Each,
+    Either,
+    Fields,
+    Flag,
+    Foreign,
+    Generator,
+    Maybe,
+    Number,
+    Plain,
+    SavedPart,
+    Size,
+    Sizes,
+    Spec,
+    Text,
+    Together,
+    Whole,
+    flags,
+    floats,
+    ints,
+    labels,
+    priors,
+    probabilities,
+    vectors,
+)
 from baserate.state.unreadable import UnreadableError
 
-Size = int | str
-"""A length: a number, or a name that stands for one."""
-
-LONGEST = 2**53
-"""The largest whole number that may stand in a state: larger ones overflow somewhere, and no count reaches it."""
-
-
-class Sizes:
-    """The numbers that names of sizes stand for in one object."""
-
-    def __init__(self, known: Mapping[str, int] | None = None) -> None:
-        self.known = dict(known or {})
-
-    def agree(self, size: Size, found: int, where: str) -> None:
-        """Note what a size stands for, or check that it is what it stood for before."""
-        expected = size if isinstance(size, int) else self.known.setdefault(size, found)
-        if expected != found:
-            raise UnreadableError(f"holds {where} of length {found}, not of length {expected}")
-
-
-@dataclass(frozen=True)
-class SavedPart:
-    """An object in a file, before it is built: its class, parameters and state."""
-
-    cls: Any
-    params: dict[str, Any]
-    state: dict[str, Any]
-
-
-class Spec(Protocol):
-    """Says what a value in a file must be."""
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse a value that is something else."""
-        ...
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array of one type; use `floats`, `ints`, `flags`, `priors` and `labels` to make one.
-
-    Parameters
-    ----------
-    dtype : str
-    shape : tuple of int or str
-    low, high : float or str, optional
-        Limits, both allowed. A name of a size as the upper limit is a limit that is itself not allowed.
-    finite : bool
-        Whether NaN and infinities are refused.
-    simplex : bool
-        Whether each row sums to one, or nearly.
-    """
-
-    dtype: str
-    shape: tuple[Size, ...]
-    low: float | None = None
-    high: float | str | None = None
-    finite: bool = True
-    simplex: bool = False
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse an array of another type or shape, or with numbers out of range."""
-        if not isinstance(value, np.ndarray) or value.dtype != np.dtype(self.dtype) or value.ndim != len(self.shape):
-            found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-            raise UnreadableError(f"holds {where} as {found}, not as {np.dtype(self.dtype)} {self.shape}")
-        for size, found in zip(self.shape, value.shape, strict=True):
-            sizes.agree(size, found, where)
-        if value.size == 0:
-            return
-        if self.finite and value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise UnreadableError(f"holds {where} with a number that is not finite")
-        if self.low is not None and not value.min() >= self.low:
-            raise UnreadableError(f"holds {where} with a number below {self.low}")
-        if isinstance(self.high, str):
-            if value.max() >= sizes.known[self.high]:
-                raise UnreadableError(f"holds {where} with a number that is none of {sizes.known[self.high]}")
-        elif self.high is not None and not value.max() <= self.high:
-            raise UnreadableError(f"holds {where} with a number above {self.high}")
-        if self.simplex and not (np.abs(value.sum(axis=-1) - 1.0) <= 1e-2).all():
-            raise UnreadableError(f"holds {where} that does not sum to one")
-
-
-def floats(*shape: Size, low: float | None = None, high: float | None = None, finite: bool = True) -> Array:
-    """An array of float64."""
-    return Array("f8", shape, low, high, finite)
-
-
-def ints(*shape: Size, low: float | None = -LONGEST, high: float | str | None = LONGEST) -> Array:
-    """An array of int64."""
-    return Array("i8", shape, low, high)
-
-
-def flags(*shape: Size) -> Array:
-    """An array of bool."""
-    return Array("?", shape)
-
-
-def vectors(*shape: Size, updates: float = 1.0) -> Array:
-    """Vectors as trackers are given them, or sums of so many of them: see `check_vector`."""
-    return Array("f8", shape, -1e9 * updates, 1e9 * updates)
-
-
-def priors(*shape: Size, low: float = 0.0) -> Array:
-    """Class mixes along the last axis, or rows of probabilities."""
-    return Array("f8", shape, low, 1.0 + 1e-9, simplex=True)
-
-
-def labels(size: Size, n_classes: str) -> Array:
-    """Classes by number, each below `n_classes`."""
-    return Array("i8", (size,), 0, n_classes)
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number between two limits, both allowed; with a `size`, the number that this name stands for."""
-
-    low: int = 0
-    high: int = LONGEST
-    size: str | None = None
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse another type, or a number out of range."""
-        if not isinstance(value, Integral) or isinstance(value, bool) or not self.low <= int(value) <= self.high:
-            raise UnreadableError(f"holds {where} that is no whole number from {self.low} to {self.high}")
-        if self.size is not None:
-            sizes.agree(self.size, int(value), where)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number between two limits, both allowed."""
-
-    low: float = -np.inf
-    high: float = np.inf
-    finite: bool = True
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse another type, or a number out of range."""
-        if not isinstance(value, Real) or isinstance(value, bool) or (self.finite and not np.isfinite(float(value))):
-            raise UnreadableError(f"holds {where} that is no finite number")
-        if not (self.low <= float(value) <= self.high or (not self.finite and np.isnan(float(value)))):
-            raise UnreadableError(f"holds {where} that is no number from {self.low} to {self.high}")
-
-
-@dataclass(frozen=True)
-class Flag:
-    """True or False."""
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if not isinstance(value, bool | np.bool_):
-            raise UnreadableError(f"holds {where} that is neither true nor false")
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text, or one of several."""
-
-    choices: tuple[str, ...] | None = None
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if not isinstance(value, str) or (self.choices is not None and value not in self.choices):
-            raise UnreadableError(f"holds {where} that is none of {self.choices or 'texts'}")
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Plain data: numbers, texts, arrays, and lists, tuples and dicts of them; no saved part, nor a model."""
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if isinstance(value, list | tuple):
-            for item in value:
-                self.check(item, where, sizes)
-        elif isinstance(value, dict):
-            for item in value.values():
-                self.check(item, where, sizes)
-        elif not (value is None or isinstance(value, bool | int | float | str | np.ndarray | np.generic)):
-            raise UnreadableError(f"holds {where} that is a {type(value).__name__}, not plain data")
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """A model of another library, which was handed over and is not in the file."""
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse what is in the file."""
-        if value is None or isinstance(value, SavedPart | bool | int | float | str | list | tuple | dict | np.ndarray):
-            raise UnreadableError(f"holds {where} that is no model")
-
-
-@dataclass(frozen=True)
-class Generator:
-    """A random generator, which is checked when it is read."""
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if not isinstance(value, np.random.Generator):
-            raise UnreadableError(f"holds {where} that is no random generator")
-
-
-@dataclass(frozen=True)
-class Maybe:
-    """Nothing, or what another spec says."""
-
-    spec: Spec
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse what the other spec refuses."""
-        if value is not None:
-            self.spec.check(value, where, sizes)
-
-
-@dataclass(frozen=True)
-class Either:
-    """What one of several specs says."""
-
-    specs: tuple[Spec, ...]
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse what all of them refuse."""
-        for spec in self.specs:
-            trial = Sizes(sizes.known)
-            try:
-                spec.check(value, where, trial)
-            except UnreadableError as error:
-                last = error
-            else:
-                sizes.known.update(trial.known)
-                return
-        raise last
-
-
-@dataclass(frozen=True)
-class Each:
-    """A list, or a tuple, of values that are alike."""
-
-    spec: Spec
-    length: Size | None = None
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if not isinstance(value, list | tuple):
-            raise UnreadableError(f"holds {where} that is no list")
-        if self.length is not None:
-            sizes.agree(self.length, len(value), where)
-        for item in value:
-            self.spec.check(item, where, sizes)
-
-
-@dataclass(frozen=True)
-class Together:
-    """A list, or a tuple, of values that each have a spec of their own."""
-
-    specs: tuple[Spec, ...]
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse anything else."""
-        if not isinstance(value, list | tuple) or len(value) != len(self.specs):
-            raise UnreadableError(f"holds {where} that is no list of {len(self.specs)}")
-        for item, spec in zip(value, self.specs, strict=True):
-            spec.check(item, where, sizes)
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Values by name: all that are declared, and no others.
-
-    Parameters
-    ----------
-    specs : mapping
-        Specs by name.
-    optional : tuple of str
-        Names that may be missing.
-    """
-
-    specs: Mapping[str, Spec]
-    optional: tuple[str, ...] = ()
-
-    def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Refuse a dict with other names, or whose values are refused."""
-        if not isinstance(value, dict):
-            raise UnreadableError(f"holds {where} that is a {type(value).__name__}, not values by name")
-        for name in value:
-            if name not in self.specs:
-                raise UnreadableError(f"holds {where}.{name}, which does not belong there")
-        for name, spec in self.specs.items():
-            if name in value:
-                spec.check(value[name], f"{where}.{name}", sizes)
-            elif name not in self.optional:
-                raise UnreadableError(f"has no {where}.{name}")
+__all__ = [
+    "LONGEST",
+    "SHARE",
+    "Array",
+    "Each",
+    "Either",
+    "Fields",
+    "Flag",
+    "Foreign",
+    "Generator",
+    "Maybe",
+    "Number",
+    "Part",
+    "Plain",
+    "Saved",
+    "SavedPart",
+    "Saves",
+    "Size",
+    "Sizes",
+    "Spec",
+    "Text",
+    "Together",
+    "Whole",
+    "check_part",
+    "flags",
+    "floats",
+    "ints",
+    "labels",
+    "priors",
+    "probabilities",
+    "vectors",
+]
 
 
 @dataclass(frozen=True)
@@ -320,16 +83,21 @@ class Part:
     sizes : mapping
         Which of its sizes is which of its owner's, such as ``{"k": "k"}``. A class of other people that declares
         nothing has no sizes to compare.
+    fitted : bool
+        Whether one that declares what it saves must have a state: one that was never fitted is refused.
     """
 
     kind: Any
     sizes: Mapping[str, Size] = field(default_factory=dict)
+    fitted: bool = False
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse anything else, and a part whose own declaration refuses it."""
         if not isinstance(value, SavedPart) or not issubclass(value.cls, self.kind):
             found = value.cls.__name__ if isinstance(value, SavedPart) else type(value).__name__
             raise UnreadableError(f"holds {where} that is a {found}, not a {self.kind.__name__}")
+        if self.fitted and not value.state and vars(value.cls).get("saves") is not None:
+            raise UnreadableError(f"holds {where} that was never fitted")
         found = check_part(value, where).known
         for inner, outer in self.sizes.items():
             if inner in found:
@@ -396,6 +164,8 @@ def check_part(part: SavedPart, where: str) -> Sizes:
     Fields(saves.params).check(part.params, where, sizes)
     if part.state or not saves.may_be_empty:
         Fields(saves.state, saves.optional).check(part.state, where, sizes)
+        if sizes.known.get("k", 2) < 2:
+            raise UnreadableError(f"holds {where} of {sizes.known['k']} classes, not of 2 or more")
         if saves.check is not None and (problem := saves.check(Saved(part.params, part.state, sizes.known))):
             raise UnreadableError(f"does not fit together: {where} {problem}")
     return sizes

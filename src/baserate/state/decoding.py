@@ -1,4 +1,4 @@
-"""Bytes of a state file as a running object: read, checked as a whole, then built."""
+"""Reading of state files: from bytes to plain data, checked as a whole, to a running object."""
 
 import io
 import json
@@ -20,7 +20,7 @@ _HEADER = 10_000  # characters of an array's header: numpy's own limit
 
 
 def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = None, **models: Any) -> Any:
-    """The object that `dumps` made bytes of.
+    """Return the object that `dumps` turned into bytes.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _checked_manifest(manifest: Any) -> dict[str, Any]:
 
 
 def _array(member: bytes) -> np.ndarray[Any, Any]:
-    """The array in a member, whose header must say neither more nor less than there is."""
+    """Return the array of a member, whose header must describe exactly the bytes that follow."""
     file = io.BytesIO(member)
     if np.lib.format.read_magic(file) != (1, 0):
         raise UnreadableError("holds an array in a format that baserate does not write")
@@ -103,7 +103,7 @@ class _Reader:
     arrays : list of array
         The file's arrays, to which nodes refer by number.
     models : dict
-        Foreign models that were handed over, by name.
+        Foreign models, by name.
     version : str
         The version of baserate that wrote the file.
     """
@@ -113,9 +113,10 @@ class _Reader:
         self._models = models
         self._version = version
         self.unused = set(models)
+        self._taken: set[int] = set()
 
     def read(self, node: Any) -> Any:
-        """The value that a node stands for; of an object, its parts."""
+        """Return the value of a node; of an object, its class, parameters and state."""
         if isinstance(node, list):
             return [self.read(item) for item in node]
         if not isinstance(node, dict):
@@ -136,6 +137,9 @@ class _Reader:
         place = node["$array"]
         if not isinstance(place, int) or not 0 <= place < len(self._arrays):
             raise UnreadableError(f"has no array {place!r}")
+        if place in self._taken:  # two entries that share their memory would change each other
+            raise UnreadableError(f"holds array {place} in two places")
+        self._taken.add(place)
         array = self._arrays[place]
         return array[()] if node["scalar"] else array
 
@@ -196,7 +200,12 @@ def _generator(state: Any) -> np.random.Generator:
         if not isinstance(number, int) or not 0 <= number < 2**bits:
             raise UnreadableError(f"holds a random generator whose {name} is {number!r}")
     bit_generator = np.random.PCG64()
-    bit_generator.state = cast(Any, state)
+    bit_generator.state = {
+        "bit_generator": GENERATOR,
+        "state": {"state": int(state["state"]["state"]), "inc": int(state["state"]["inc"])},
+        "has_uint32": int(state["has_uint32"]),
+        "uinteger": int(state["uinteger"]),
+    }
     return np.random.Generator(bit_generator)
 
 

@@ -1,4 +1,4 @@
-"""A running object as bytes: a zip archive of `manifest.json` and one `.npy` member per array."""
+"""Writing of state files: from a running object to a zip archive of `manifest.json` and one `.npy` per array."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from baserate.state.component import Component
 from baserate.state.foreign_models import fingerprint
 
 SCHEMA = 2
-"""Version of the file format. A reader knows every schema since the first release, up to its own."""
+"""Version of the file format. A reader supports every version since the first release, up to its own."""
 
 GENERATOR = "PCG64"
 """The kind of random generators that are saved: what `numpy.random.default_rng` gives."""
@@ -21,7 +21,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the 
 
 
 def dumps(obj: Any) -> bytes:
-    """The bytes that `save` writes. Equal states have equal bytes."""
+    """Return the bytes that `save` writes; equal states have equal bytes."""
     if not isinstance(obj, Component):
         raise TypeError(
             f"cannot save a {type(obj).__name__}; expected an object of baserate, or of a subclass of "
@@ -53,7 +53,7 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
         )
         return {"$array": len(arrays) - 1, "scalar": isinstance(value, np.generic)}
     if value is None or isinstance(value, bool | str | int | float):
-        return value  # JSON writes the shortest text that reads back as the same float; NaN and infinities too
+        return value  # JSON writes the shortest text that gives the same float, also for NaN and infinities
     if isinstance(value, list | tuple):
         items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"$tuple": items}

@@ -1,4 +1,4 @@
-"""Save and load any running object in one file, whole or not at all."""
+"""save and load: any running object in one file, written completely or not at all."""
 
 import os
 import secrets
@@ -10,14 +10,14 @@ from baserate.state.encoding import dumps
 
 
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
-    """Write a running object to a file, whole or not at all.
+    """Save a running object to a file, completely or not at all.
 
     Parameters
     ----------
     obj : Component
         A tracker, estimator, calibrator, adapter, learner or `Bank`, at any point of its life.
     path : path
-        Where to. An existing file is replaced in one step, so that an interrupted write leaves the old one.
+        The file. An existing one is replaced in one step, so that an interrupted write leaves the old one.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all: beside its place, then moved into it."""
-    target = Path(os.path.realpath(path))  # a link stays one, and what it leads to is written
+    """Write a file completely or not at all: a temporary file is moved into its place."""
+    target = Path(os.path.realpath(path))  # if the path is a link, its target is written
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save into; make it first.")
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -50,7 +50,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, **models: Any) -> Any:
-    """Read a running object from a file written by `save`; it goes on as if it had never stopped.
+    """Load a running object from a file written by `save`; it continues as if never interrupted.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, **models
         How much memory the parts of the file may take together. Default: as much as the file is long, which is enough
         for every file that `save` writes.
     **models
-        What wraps a foreign model (``estimator=``) is saved without it: hand the same model over again.
+        Foreign models by the name of their parameter, such as ``estimator=model``: they are not saved with an object.
 
     Raises
     ------

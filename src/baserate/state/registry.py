@@ -1,4 +1,4 @@
-"""Names of classes in state files: short, stable, and independent of where a class lives.
+"""Registry of the names of classes in state files: short, stable, and independent of where a class is defined.
 
 A class gives its name where it is defined, ``class Waiting(Component, saved_as="waiting")``, and is registered by being
 defined. A file names classes by it and nothing else, so that code may move. Names without a dot are given ones; a class
@@ -19,7 +19,7 @@ _CLASSES: dict[str, type] = {}
 
 
 def register(cls: type, saved_as: str | None) -> str:
-    """Note the name of a class, and give it.
+    """Register a class under a name, and return the name.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def register(cls: type, saved_as: str | None) -> str:
         raise TypeError(f"saved_as is {saved_as!r}; expected lower-case letters, digits and underscores.")
     name = saved_as or path
     known = _CLASSES.get(name)
-    # The same class again is a module that was reloaded, or a cell of a notebook that was run twice.
+    # The same class again means that a module was reloaded, or a notebook cell was run twice.
     if known is not None and f"{known.__module__}.{known.__qualname__}" != path:
         raise TypeError(
             f"saved_as is {name!r}, under which {known.__module__}.{known.__qualname__} is saved; choose another."
@@ -41,14 +41,14 @@ def register(cls: type, saved_as: str | None) -> str:
 
 
 def registered() -> dict[str, type]:
-    """Every class of the package that can be saved, and those of other packages that were imported, by name."""
+    """Return all saved classes by name: those of this package, and those of other packages that were imported."""
     for home in _HOMES:
         import_module(f"baserate.{home}")
     return dict(_CLASSES)
 
 
 def resolve(name: Any) -> type:
-    """The class of a name in a file.
+    """Return the class with a name in a file.
 
     Nothing is imported because a file says so: where a name is not known yet, the package's own modules are imported
     one by one until it is.

@@ -1,5 +1,5 @@
-"""The error of a file that is whole, but cannot be used."""
+"""UnreadableError: the error of a file that is complete, but cannot be used."""
 
 
 class UnreadableError(ValueError):
-    """A reason why a state file cannot be used here, worded to follow the file's name."""
+    """Reason why a state file cannot be used, worded to follow the file's name."""

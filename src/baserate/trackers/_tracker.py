@@ -24,10 +24,11 @@ SAVED = Saves(
 
 def saved_rows(rows: Mapping[str, Spec], **params: Spec) -> Saves:
     """The declaration of a banked tracker: its arrays, whose first size is ``"keys"``, and its parameters."""
-    return SAVED.extended(params, {"_state": Fields(rows)}, check=_has_one_key)
+    return SAVED.extended(params, {"_state": Fields(rows)}, check=has_one_key)
 
 
-def _has_one_key(saved: Saved) -> str:
+def has_one_key(saved: Saved) -> str:
+    """Check that a saved tracker has the state of one key; for `Saves`."""
     return "" if saved.sizes["keys"] == 1 else f"has the state of {saved.sizes['keys']} keys, not of one"
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
 from baserate.protocols import Evidence, FloatArray
-from baserate.state.declarations import Either, Maybe, Number, Text, Whole, floats, vectors
+from baserate.state.declarations import Either, Maybe, Number, Saved, Text, Whole, floats, vectors
 from baserate.trackers._tracker import SAVED, BaseTracker
 from baserate.validation import check_option, check_option_or_real, check_vector
 
@@ -135,6 +135,16 @@ def _round(
     return combined
 
 
+def _problem(saved: Saved) -> str:
+    sums = saved.state["_sums"]
+    if saved.sizes["used"] != saved.state["_t"] + 1:
+        return "has other rounds than it counts"
+    rounding = 1e-12 * np.abs(sums).max()
+    if sums[:, 0].any() or (np.abs(np.diff(sums, axis=1)) > 1e9 + rounding).any():
+        return "has sums that no estimates have"
+    return ""
+
+
 class FLHFTL(BaseTracker, saved_as="flhftl"):
     """Mean of running averages since every past round, weighted by how well each has predicted.
 
@@ -181,11 +191,11 @@ class FLHFTL(BaseTracker, saved_as="flhftl"):
         state={
             "_t": Whole(),
             "_sums": vectors("k", "used", updates=2.0**53),
-            "_log_weights": floats("used", high=1e300, finite=False),
+            "_log_weights": floats("used", low=-1e300, high=1e-6),
             "_birth": vectors("k"),
             "_played": vectors("k"),
         },
-        check=lambda saved: "" if saved.sizes["used"] == saved.state["_t"] + 1 else "has other rounds than it counts",
+        check=_problem,
     )
 
     def __init__(

@@ -1,17 +1,36 @@
 """KeptHoldout: a labelled holdout that is kept, in bounded size, to compute statistics at any class mix."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component
+from baserate.state import Component, declarations
+from baserate.state.declarations import Saved, Saves, priors, probabilities
 from baserate.validation import check_holdout, check_prior
 
 _NUMBERS = 200_000  # probabilities kept, so that a query takes milliseconds and files stay small
 _ROWS_PER_CLASS = 4  # rows per class, on average, that are kept in any case
 _PSEUDO = 2.0  # pseudo-samples of each class, weighted by the model's probabilities
+
+
+def fits_holdout(saved: Saved) -> str:
+    """Check that a saved holdout has every class; for `Saves`."""
+    counts = np.bincount(saved.state["_labels"], minlength=saved.sizes["k"])
+    return "" if counts.all() else f"has no sample of class {int(counts.argmin())} in its holdout"
+
+
+LEAST_SHARE = 1e-300
+"""Least share of a class in a saved source prior, which has every class."""
+SAVED = Saves(
+    state={
+        "source_prior_": priors("k", low=LEAST_SHARE, within=1e-9),
+        "_proba": probabilities("rows", "k"),
+        "_labels": declarations.labels("rows", "k"),
+    },
+    may_be_empty=True,
+    check=fits_holdout,
+)
+"""The declaration of a holdout that is kept."""
 
 
 class KeptHoldout(Component):
@@ -24,6 +43,8 @@ class KeptHoldout(Component):
     source_prior_: FloatArray
     _proba: FloatArray
     _labels: IntArray
+
+    saves = SAVED
 
     def _keep(self, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike | None) -> None:
         checked, labels = check_holdout(proba, y, every_class=True)
@@ -49,13 +70,6 @@ class KeptHoldout(Component):
         sizes = counts + weights.sum(axis=0)  # no pseudo-samples of a class that always has probability 0
         weights[np.arange(n), self._labels] += 1.0
         return weights / sizes, sizes
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        if "_proba" in state:
-            proba, labels = check_holdout(state["_proba"], state["_labels"], every_class=True)
-            prior = check_prior(state["source_prior_"], proba.shape[1], "source_prior_", positive=True)
-            state = {**state, "_proba": proba, "_labels": labels, "source_prior_": prior}
-        return super().set_state(state)
 
 
 def subsample(labels: IntArray, counts: IntArray, limit: int) -> IntArray:

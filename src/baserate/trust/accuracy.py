@@ -1,6 +1,6 @@
 """AccuracyEstimate: the accuracy of the adapted model, estimated without labels."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
-from baserate.state import check_array
+from baserate.state.declarations import LONGEST, Saved, Whole, floats
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
-from baserate.trust._kept_holdout import KeptHoldout
+from baserate.trust._kept_holdout import SAVED, KeptHoldout, fits_holdout
 from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_integer, check_prior, check_proba, check_real
 
@@ -18,6 +18,17 @@ _FULL = 64  # number of parts of a full window
 _PARTS = 2 * _FULL  # places for parts, some of which are cut short because the class mix has moved
 _ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
 _GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
+
+
+def _fits_together(saved: Saved) -> str:
+    """Check that what was summed up in each part of a window are as many rows as it says."""
+    sizes, confidence = saved.state["_sizes"], saved.state["_confidence"]
+    for name in ("_outputs", "_priors"):
+        if (np.abs(saved.state[name].sum(axis=1) - sizes) > 1e-2 * sizes).any():
+            return f"has {name} of other rows than it counts"
+    if (confidence > 1.01 * sizes).any():
+        return "has more confidence than rows"
+    return fits_holdout(saved)
 
 
 class Accuracy(NamedTuple):
@@ -80,6 +91,18 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
     >>> float((adapted.argmax(axis=1) == y).mean().round(2))
     0.93
     """
+
+    saves = SAVED.extended(
+        params={"window": Whole(_FULL)},
+        state={
+            "_current": Whole(0, _PARTS - 1),
+            "_sizes": floats(_PARTS, low=0.0, high=LONGEST),
+            "_confidence": floats(_PARTS, low=0.0),
+            "_outputs": floats(_PARTS, "k", low=0.0),
+            "_priors": floats(_PARTS, "k", low=0.0),
+        },
+        check=_fits_together,
+    )
 
     def __init__(self, window: int = 5000) -> None:
         self.window = window
@@ -237,21 +260,6 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
 
     def _adapted(self, prior: FloatArray) -> FloatArray:
         return reweight(self._proba, log_ratio(prior, self.source_prior_)[np.newaxis], np.array([0, len(self._proba)]))
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            k = len(self.source_prior_)
-            for name, like in (
-                ("_sizes", np.empty(_PARTS)),
-                ("_confidence", np.empty(_PARTS)),
-                ("_outputs", np.empty((_PARTS, k))),
-                ("_priors", np.empty((_PARTS, k))),
-            ):
-                check_array(getattr(self, name), name, like)
-            if self._current not in range(_PARTS):
-                raise ValueError(f"holds {self._current!r} as _current, not a number below {_PARTS}")
-        return self
 
 
 @compiled

@@ -1,14 +1,15 @@
 """PriorBand: confidence limits for the current share of each class."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, ExpertTracker, FloatArray
+from baserate.state.declarations import Part
 from baserate.trackers import LikelihoodMixture
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
-from baserate.trust._kept_holdout import KeptHoldout
+from baserate.trust._kept_holdout import SAVED, KeptHoldout
 from baserate.trust._label_estimates import label_estimates
 from baserate.validation import check_fitted, check_labels, check_prior, check_proba, check_real
 
@@ -75,6 +76,8 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
     array([[0.03, 0.27],
            [0.73, 0.97]])
     """
+
+    saves = SAVED.extended(state={"_mixture": Part(LikelihoodMixture, {"k": "k"})})
 
     def fit(self, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike | None = None) -> Self:
         """Store the holdout.
@@ -176,12 +179,6 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         unexplained = holdout + (_LEAD * _undamped(lead, centre, estimates.inverse)) ** 2
         unexplained[birth] = np.maximum(holdout, (margin / _SURE) ** 2) + apart**2
         return weights, means, variances + unexplained, float(weights @ sizes)
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_") and self._mixture.n_classes != len(self.source_prior_):
-            raise ValueError("holds a mixture of another number of classes than the holdout has")
-        return self
 
 
 def _lead(mixes: FloatArray, n_forgetting: int) -> FloatArray:

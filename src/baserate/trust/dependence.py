@@ -1,12 +1,11 @@
 """SerialDependence: detects streams whose neighbouring samples are correlated."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import LONGEST, Flag, Saved, Saves, Whole, floats
 from baserate.validation import check_integer, check_proba
 
 HALF = 1.0 / 3.0
@@ -15,6 +14,15 @@ _OVER = 0.25  # correlation below which samples count as independent again
 _FEWEST = 50  # pairs of neighbours that are needed
 _NO_SPREAD = 1e-9  # variance that is only rounding
 _STEEPEST = (-5.0, 7.0)  # limits of log-odds, so that a few rows of extreme confidence do not dominate
+
+
+def _fits_together(saved: Saved) -> str:
+    """Check that the sums could be those of pairs: by Cauchy-Schwarz, and a correction of at most a fifth."""
+    products, variance, pairs = saved.state["_sums"]
+    rounding = 1e-300  # what has faded for long has few digits
+    if variance < 0.0 or pairs < 0.0 or abs(products) > 1.25 * variance + rounding:
+        return "has sums that are none of pairs"
+    return ""
 
 
 class SerialDependence(Component, saved_as="serial_dependence"):
@@ -56,6 +64,12 @@ class SerialDependence(Component, saved_as="serial_dependence"):
     (True, 0.8)
     """
 
+    saves = Saves(
+        params={"memory": Whole(1)},
+        state={"dependent_": Flag(), "_sums": floats(3, low=-100.0 * LONGEST, high=100.0 * LONGEST)},
+        check=_fits_together,
+    )
+
     def __init__(self, memory: int = 2048) -> None:
         self.memory = memory
         check_integer(memory, "memory", 1)
@@ -95,11 +109,6 @@ class SerialDependence(Component, saved_as="serial_dependence"):
             return
         self._sums = np.exp(-len(rows) / self.memory) * self._sums + _neighbours(rows)
         self.dependent_ = self.correlation_ >= _OVER if self.dependent_ else self.low_ > HALF
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        check_array(self._sums, "_sums", np.empty(3))
-        return self
 
 
 def _neighbours(rows: FloatArray) -> FloatArray:

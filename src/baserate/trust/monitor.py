@@ -5,9 +5,24 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from baserate.protocols import FloatArray, IntArray, Tracker
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import (
+    SHARE,
+    Each,
+    Flag,
+    Maybe,
+    Number,
+    Part,
+    Saved,
+    Saves,
+    Together,
+    Whole,
+    priors,
+    probabilities,
+)
 from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
+from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
 from baserate.trust.unknown import UnknownMass
@@ -18,6 +33,22 @@ COLLECTED = 256
 MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
+
+
+_KNOWN = ("_band", "_band_takes_rounds", "_accuracy")
+_CHECKS = ("check_", "_unknown")
+
+
+def _fits_together(saved: Saved) -> str:
+    state = saved.state
+    for flag, names in (("known_", _KNOWN), ("checks_", _CHECKS)):
+        if any((name in state) != state[flag] for name in names):
+            return f"says {flag} of other parts than it has"
+    if state["_n_rows"] != saved.sizes["collected"] or (state["checks_"] and not state["known_"]):
+        return "has collected other rows than it says"
+    if any(not is_finding(finding, saved.sizes["k"]) for finding in state["_past_findings"]):
+        return "has findings of other classes"
+    return ""
 
 
 class Round(NamedTuple):
@@ -40,7 +71,7 @@ class Round(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the signals say that decide about the correction.
+    """The part of the trust signals that decides about the correction.
 
     Attributes
     ----------
@@ -79,6 +110,28 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         The `SerialDependence`, and the `AssumptionCheck` if there is one.
     """
 
+    saves = Saves(
+        params={"alpha": Maybe(SHARE)},
+        state={
+            "source_prior_": priors("k", within=1e-9),
+            "dependence_": Part(SerialDependence),
+            "known_": Flag(),
+            "checks_": Flag(),
+            "_band": Part(PriorBand, {"k": "k"}, fitted=True),
+            "_band_takes_rounds": Flag(),
+            "_accuracy": Part(AccuracyEstimate, {"k": "k"}, fitted=True),
+            "check_": Part(AssumptionCheck, {"k": "k"}, fitted=True),
+            "_unknown": Part(UnknownMass, {"k": "k"}, fitted=True),
+            "_rows": probabilities("collected", "k"),
+            "_n_rows": Whole(0, COLLECTED - 1),
+            "_n_rounds": Whole(),
+            "_past_evidence": Number(1.0, 1e305),
+            "_past_findings": Each(Together(FINDING)),
+        },
+        optional=(*_KNOWN, *_CHECKS),
+        check=_fits_together,
+    )
+
     def __init__(self, alpha: float | None = 0.05) -> None:
         self.alpha = alpha
 
@@ -95,6 +148,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         self.source_prior_ = source_prior
         self.dependence_ = SerialDependence()
         self.known_ = self.checks_ = False
+        for name in (*_KNOWN, *_CHECKS):  # of another holdout
+            self.__dict__.pop(name, None)
         if raw is not None and calibrated is not None and labels is not None:
             self.known_, self.checks_ = True, self.alpha is not None and k <= MOST_CLASSES
             self._band = PriorBand().fit(calibrated, labels, source_prior)
@@ -230,12 +285,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        k = len(self.source_prior_)
-        check_array(self.source_prior_, "source_prior_", np.empty(k))
-        rows = check_array(self._rows, "_rows", np.empty((len(self._rows), k)))
-        if self._n_rows != len(rows) or len(rows) >= COLLECTED:
-            raise ValueError("holds another number of collected rows than it says")
-        self._rows = np.empty((COLLECTED, k))
+        rows = self._rows
+        self._rows = np.empty((COLLECTED, rows.shape[1]))
         self._rows[: self._n_rows] = rows
         self._past_findings = [Finding(*finding) for finding in self._past_findings]
         return self

@@ -15,7 +15,7 @@ from baserate.protocols import Evidence, ExpertTracker
 from baserate.shifts import Bernoulli, sample_stream
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
-from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
+from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels
 
 MEMORIES, RECALLED = 23, 8
 EXPERTS = MEMORIES + 1 + RECALLED
@@ -303,7 +303,7 @@ def test_a_sighting_of_one_class_is_one_labelled_sample():
 def test_the_same_numbers_without_the_compiler(monkeypatch):
     rounds = list(rounds_of(1, 4, 25))
     fast = run(LikelihoodMixture(4), rounds, 4)
-    for module in (experts, soft_counts, late_labels):
+    for module in (experts, batch_update, late_labels):
         for name, kernel in vars(module).copy().items():
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, kernel.py_func)

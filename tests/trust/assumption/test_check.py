@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import baserate
-from baserate.state import dumps
+from baserate.state import dumps, loads
 from baserate.trust import AssumptionCheck
+from baserate.trust.assumption.directions import Directions
 
 from .four_classes import PATHS, K, fitted, outputs, run
 
@@ -157,3 +158,60 @@ def test_smaller_alpha_alarms_later():
         rng = np.random.default_rng(4)
         when.append(run(fitted(rng, alpha=alpha), rng, 300, noise=1.4).since_)
     assert when[0] < when[1]
+
+
+def test_nothing_is_left_of_a_holdout_before():
+    """Neither in memory nor in a file: it may have had other classes."""
+    rng = np.random.default_rng(0)
+    check = fitted(rng)
+    run(check, rng, 20)
+    check.fit(np.full((30, 2), 0.5), np.arange(30) % 2)
+    assert not check.testable_
+    twin = loads(dumps(check))
+    twin.update(np.full((300, 2), 0.5))
+    assert twin.explain() == []
+    fresh = AssumptionCheck().fit(np.full((30, 2), 0.5), np.arange(30) % 2)
+    assert dumps(check) == dumps(fresh)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("n_classes_", K + 1),
+        ("testable_", False),
+        ("reason_", "why not"),
+        ("_pending", 5),
+        ("_sizes", np.zeros(4, dtype=np.int64)),
+        ("_looks", np.full(4, 2**53)),
+        ("_looks", np.zeros(4, dtype=np.int64)),
+        ("_turns", np.full(4, -1)),
+        ("_edges", np.zeros((2, 9))),
+        ("_counts", np.zeros((2, 4, 9 * K))),
+        ("_holdouts", np.ones((2, K, 9 * K))),
+        ("_holdouts", np.zeros((2, K, 9 * K))),
+        ("_references", (np.zeros((K, 5)), np.arange(K + 1))),
+        ("_references", (np.zeros((K, 5)), np.array([0, 5, 2, 2, 5]))),
+        ("_findings", np.array([[K, 0, -1, 0, 0.1, 0.1, 0.1, 1.0]])),
+        ("_findings", np.array([[0, 0, 8, 0, 0.1, 0.1, 0.1, 1.0]])),
+        ("_findings", np.array([[0, np.nan, -1, 0, 0.1, 0.1, 0.1, 1.0]])),
+        ("since_", 3),
+        ("_directions", Directions()),
+        ("_log_evidence", float("nan")),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    rng = np.random.default_rng(0)
+    check = fitted(rng)
+    run(check, rng, 20)
+    loads(dumps(check))
+    setattr(check, name, wrong)
+    with pytest.raises(ValueError, match=r"holds AssumptionCheck|does not fit together: AssumptionCheck"):
+        loads(dumps(check))
+
+
+def test_directions_of_other_classes_are_refused():
+    rng = np.random.default_rng(0)
+    check = fitted(rng)
+    check._directions = Directions().fit(np.tile([[0.9, 0.1], [0.1, 0.9]], (30, 1)), np.arange(60) % 2)
+    with pytest.raises(ValueError, match=f"_directions of length 2, not of length {K}"):
+        loads(dumps(check))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import baserate
-from baserate.state import dumps
+from baserate.state import dumps, loads
 from baserate.trust import Gate
 
 from ..simulated import EVEN, holdout, labels, outputs
@@ -256,3 +256,42 @@ def test_bad_input_is_refused_and_changes_nothing(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call(gate)
     assert all(np.array_equal(before[name], value) for name, value in gate.get_state().items())
+
+
+def test_many_alarms_can_be_saved():
+    """Each may last twice as long as the one before, which would be a number without end."""
+    gate = fitted()
+    for _ in range(20_000):
+        gate.update(EVEN, alarm=True, rounds=2)
+        gate.update(EVEN)
+    assert gate.doubted_
+    assert dumps(loads(dumps(gate))) == dumps(gate)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("weight_", 0.3),
+        ("_rehearsed", 0.3),
+        ("_labels", np.full(600, 3)),
+        ("_labels", np.zeros(600, dtype=np.int64)),
+        ("_won", np.full((2, 5), 1e200)),
+        ("_won", np.zeros((2, 4))),
+        ("_tracked", np.array([0.5, 0.5])),
+        ("_tracked", np.array([0.5, 0.5, 0.5])),
+        ("rehearsed_at_", np.full(3, np.nan)),
+        ("source_prior_", np.array([0.5, 0.5, 0.0])),
+        ("verdict_", "perhaps"),
+        ("since_", 7),
+        ("_closed_at", 7),
+        ("_few", np.zeros(3)),
+        ("alpha", 0.0),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    gate = fitted()
+    gate.update(FAR)
+    loads(dumps(gate))
+    setattr(gate, name, wrong)
+    with pytest.raises(ValueError, match=r"holds Gate|does not fit together: Gate"):
+        loads(dumps(gate))

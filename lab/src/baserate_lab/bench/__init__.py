@@ -1,1 +1,1 @@
-"""Benchmarks: a grid of cells that is run once and kept, how well trackers track, and what trust is worth."""
+"""Benchmarks of trackers and of `baserate.trust`; a grid runs each cell once and stores its result."""

@@ -1,4 +1,4 @@
-"""Figures as files, for the results of experiments. The one module of the laboratory that imports matplotlib."""
+"""Figures of experiments, written to files. Only this module of the laboratory imports matplotlib."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from baserate.reports.page import LIGHT
 
 @contextmanager
 def figure_file(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Figure]:
-    """A figure in the house style to draw into, which is then written to a file whose ending says in which format."""
+    """A figure in the house style to draw into. It is then written to `path`, whose suffix sets the format."""
     with mpl.style.context(["default", STYLE]):
         figure = Figure(figsize=size, layout="constrained")
         yield figure
@@ -27,7 +27,7 @@ def figure_file(path: str | os.PathLike[str], size: tuple[float, float]) -> Iter
 
 
 class Panel(NamedTuple):
-    """Lines over the same points on logarithmic axes, and theory to compare them with."""
+    """Measured lines on logarithmic axes, with the lines of the theory to compare them with."""
 
     title: str
     x: NDArray[Any]
@@ -36,7 +36,7 @@ class Panel(NamedTuple):
 
 
 def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
-    """Draw panels side by side, with one legend for all, into a file whose ending says in which format."""
+    """Draw panels side by side with one legend, into a file whose suffix sets the format."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     styles = line_styles(names)
     drawn: dict[str, Any] = {}
@@ -60,18 +60,18 @@ def save_panels(panels: Sequence[Panel], path: str | os.PathLike[str]) -> None:
 
 
 def save_charts(charts: Sequence[Chart], styles: Styles, path: str | os.PathLike[str], *, wide: bool = False) -> None:
-    """Draw charts with one legend for all into a file, in the format that its ending says.
+    """Draw charts with one legend into a file whose suffix sets the format.
 
     Parameters
     ----------
     charts : sequence of Chart
-        Up to three beside each other, or one below the other if `wide`.
+        Up to three side by side, or one below another if `wide`.
     styles : mapping
-        From `line_styles` and `area_styles`: of every line in every chart.
+        From `line_styles` and `area_styles`: the style of every line in every chart.
     path : path
         Such as ``name.png`` or ``name.svg``.
     wide : bool
-        Whether each has the whole width.
+        True: each chart takes the whole width.
     """
     n_columns = 1 if wide else 2 if len(charts) == 4 else min(len(charts), 3)
     n_rows = -(-len(charts) // n_columns)

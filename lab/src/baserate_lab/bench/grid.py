@@ -1,7 +1,7 @@
-"""A grid of cells, each run once: in parallel, resumable, whatever backend joblib is told to use.
+"""A grid of cells, run in parallel with joblib; each cell is run once, and a stopped run resumes.
 
-``joblib.parallel_config`` decides where and how many: processes of this machine by default, or a cluster of Dask, Ray
-or Spark that has been registered with joblib.
+``joblib.parallel_config`` decides where the cells run and in how many processes: on this machine by default, or on a
+cluster of Dask, Ray or Spark that is registered with joblib.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from baserate_lab.bench.store import Store
 
 
 class Failure(NamedTuple):
-    """Why a cell gave no result."""
+    """Reason why a cell gave no result."""
 
     reason: str
 
@@ -23,23 +23,23 @@ class Failure(NamedTuple):
 def each(
     function: Callable[[Any], Any], items: Sequence[Any], expected: tuple[type[Exception], ...] = ()
 ) -> Generator[tuple[Any, Any], None, None]:
-    """Run a function on every item in parallel; yields (item, result) as they come.
+    """Run a function on every item in parallel; yields (item, result) as they finish.
 
-    Close it to give up what has not begun.
+    Closing the generator cancels the items that have not started.
 
     Parameters
     ----------
     function : callable
-        Of one item. It must be importable by name, because other processes run it.
+        Called with one item. It must be importable by name, because other processes run it.
     items : sequence
-        Neighbours that share work should be neighbours here.
+        Put items that share work next to each other.
     expected : tuple of exception types
-        What may go wrong with one item without ending the whole: the result is then a `Failure`.
+        Exceptions that make the item's result a `Failure`; any other exception ends the run.
     """
     tasks = [delayed(_guarded)(function, index, item, expected) for index, item in enumerate(items)]
     try:
         one_by_one = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-    except ValueError:  # of a backend that gives no results before it has them all
+    except ValueError:  # this backend returns its results all at once
         work = _in_chunks(tasks)
     else:
         work = one_by_one(tasks)
@@ -48,16 +48,16 @@ def each(
             yield items[index], result
     finally:
         with warnings.catch_warnings():
-            # That tasks are cancelled is what closing is for.
+            # Closing cancels tasks on purpose.
             warnings.filterwarnings("ignore", message=".*tasks (which were still|have been successfully)")
             work.close()
 
 
 def _in_chunks(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
-    """Results chunk by chunk, so that some are there before the end: for multiprocessing, and those of Ray and Spark.
+    """Yield results chunk by chunk, for backends that return whole lists: multiprocessing, Ray and Spark.
 
-    Chunks are short, because their results are lost together, and yet give each process a second task while others
-    are still at their first.
+    Chunks are short, because an interruption loses a whole chunk. They hold two tasks per process, so that a process
+    that finishes early has more to do.
     """
     with Parallel(batch_size=1) as parallel:
         size = 2 * effective_n_jobs(parallel.n_jobs)
@@ -65,7 +65,7 @@ def _in_chunks(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
             yield from parallel(tasks[start : start + size])
 
 
-def run(
+def run_missing(
     cells: Sequence[Any],
     function: Callable[[Any], Any],
     store: Store,
@@ -75,17 +75,17 @@ def run(
 ) -> dict[Any, Failure]:
     """Run the cells that are not in the store yet.
 
-    Ctrl-C, or any other end, loses at most the cells that are running, and those that were done in the same moment. (A
-    backend of joblib that gives its results in lists only loses twice as many as there are processes.)
+    An interruption such as Ctrl-C loses at most the cells that are running and those that finished in the same moment.
+    (With a joblib backend that returns whole lists, it loses up to two cells per process.)
 
     Parameters
     ----------
     cells : sequence of named tuples
         Hashable.
     function : callable
-        From a cell to its result, the same whatever ran before; importable by name.
+        Returns the result of a cell, which must not depend on what ran before; importable by name.
     store : Store
-        Where results are kept.
+        Results that exist already, and where new ones go.
     expected : tuple of exception types
         As in `each`.
     watch : callable, optional

@@ -15,26 +15,26 @@ _SECONDS_BETWEEN_WRITES = 2.0
 
 
 class StoreError(ValueError):
-    """The file is not one of results, or is damaged; says what to do."""
+    """Error: the file holds no results, or is damaged. The message says what to do."""
 
 
 class Store:
-    """Results by cell, in memory and in a file.
+    """Results by cell, in memory and in a Parquet file.
 
-    A cell and its result are named tuples; the columns of the file are the fields of both, which must not share a
-    name, and what made the row. Rows of another `protocol` are kept in the file and otherwise ignored, so that
-    numbers from before a method was changed are never mixed with those from after.
+    A cell and its result are named tuples that share no field name. The columns of the file are the fields of both,
+    the protocol and `made_by`. Rows of another `protocol` stay in the file and are otherwise ignored, so that results
+    from before and after a change of a method are never mixed.
 
     Parameters
     ----------
     path : path
-        The file; it is made when the first result is written.
+        The file; it is created with the first result.
     cell, result : types
         Named tuples with defaults of plain types.
     protocol : int
-        To be raised whenever the same cell comes to mean another run.
+        Version of the experiment: raise it whenever the same cell would give another result.
     made_by : dict of str
-        Written with each new row, such as the version of the package.
+        Written with each new row, for example the version of the package.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Store:
         self._written = time.monotonic()
         self._dirty = False
         self._seen: tuple[int, int] | None = None
-        _polars()  # that it is missing is better said now than when there is something to lose
+        _polars()  # fail now if it is missing, not when there are results to lose
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder; name a file in it, such as {self.path / 'results.parquet'}.")
         if self.path.exists():
@@ -62,15 +62,15 @@ class Store:
 
     @property
     def results(self) -> Mapping[Any, Any]:
-        """Every result by its cell."""
+        """Results by cell."""
         return MappingProxyType(self._found)
 
     def missing(self, cells: Iterable[Any]) -> list[Any]:
-        """Those that were not run yet, each once, in the order given."""
+        """Cells that have no result yet, without repetitions, in the given order."""
         return [cell for cell in dict.fromkeys(cells) if cell not in self._found]
 
     def keep(self, cell: Any, result: Any) -> None:
-        """Keep a result; the file is written now and then, and at the latest by `flush`."""
+        """Add a result; the file is written every few seconds, and at the latest by `flush`."""
         self._found[cell] = result
         self._rows.append(
             {**cell._asdict(), **result._asdict(), "protocol": self._protocol, **self._made_by},
@@ -80,7 +80,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         if not self._dirty:
             return
         if self._stamp() != self._seen:
@@ -93,7 +93,7 @@ class Store:
         self._written, self._dirty, self._seen = time.monotonic(), False, self._stamp()
 
     def _stamp(self) -> tuple[int, int] | None:
-        """Changes whenever somebody writes the file."""
+        """A stamp that changes whenever the file is written."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -101,7 +101,7 @@ class Store:
         return found.st_mtime_ns, found.st_ino
 
     def _take_in_others(self) -> None:
-        """Keep what another run has written into the same file meanwhile."""
+        """Merge the rows that another process has written into the file in the meantime."""
         mine, rows = dict(self._found), self._rows
         if self._stamp() is not None:
             self._read()
@@ -117,7 +117,7 @@ class Store:
         try:
             table = polars.read_parquet(self.path)
             known = {*self._cell._fields, *self._result._fields, "protocol"}
-            later = self._result._field_defaults  # fields that a result of an earlier version has not
+            later = self._result._field_defaults  # fields that results of earlier versions lack
             if missing := known - set(table.columns) - set(later):
                 raise ValueError(f"it has no column {', '.join(sorted(missing))}")
             rows: list[dict[str, Any]] = [{**later, **row} for row in table.to_dicts()]
@@ -128,7 +128,7 @@ class Store:
                 for row in rows
                 if row["protocol"] == self._protocol
             }
-        except Exception as error:  # a damaged file can trip any part of the reader
+        except Exception as error:  # a damaged file can raise anything
             raise StoreError(
                 f"{self.path} is not a file of results, or is damaged ({error}); name another, or delete it."
             ) from error

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 
 def to_markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, text: Collection[int] = (0,)) -> str:
-    """A table of cells that are Markdown already; columns that are not `text` are numbers.
+    """A Markdown table of cells in Markdown. Columns not listed in `text` are numbers, aligned to the right.
 
     Examples
     --------
@@ -21,12 +21,12 @@ _BAR = "|", r"\|"
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
-    # A bar within a cell would end it.
+    # A vertical bar inside a cell would end the cell.
     return f"| {' | '.join(cell.replace(*_BAR) for cell in cells)} |"
 
 
 def to_latex(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str, label: str) -> str:
-    """A floating table of cells that are LaTeX already, in the style of the package ``booktabs``."""
+    """A LaTeX table environment of cells in LaTeX, in the style of the package ``booktabs``."""
     body = [f"{' & '.join(row)} \\\\" for row in rows]
     return "\n".join(
         [

@@ -14,46 +14,46 @@ from baserate.commands.progress import progress_bars
 from baserate.commands.running import run_app
 
 if TYPE_CHECKING:
-    from baserate_lab.paper.pages.run import Run
+    from baserate_lab.paper.pages.run import Reproduction
     from baserate_lab.paper.reproduce import Choice
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def main(words: Sequence[str]) -> None:
-    """Run the command with the words that follow its name; what baserate calls by its entry point."""
+    """Run the command with the words that follow its name; baserate calls this through its entry point."""
     run_app(app, _repeated(list(words)), "baserate reproduce")
 
 
 @app.command()
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME...|all]", help="Tables and figures; none: list them.")
+        list[str] | None, typer.Argument(metavar="[NAME...|all]", help="Tables and figures; without names, list them.")
     ] = None,
     data: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these data sets.")] = None,
     methods: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these methods.")] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs of each cell, fewer where one takes minutes.  (default: 10; 3 if quick)"),
+        typer.Option(min=1, help="Runs of each cell; fewer if a run takes minutes.  (default: 10; 3 if quick)"),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three seeds, and only what needs neither download nor long training.")
+        bool, typer.Option("--quick", help="Three seeds; only what needs no download and no long training.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for the report, tables and figures.")] = Path("baserate-reproduce"),
     no_report: Annotated[bool, typer.Option("--no-report", help="Print only; write no folder.")] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON records, too.")
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write the numbers as JSON records.")
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Parquet file that results are kept in.  (default: in the cache)"),
+        typer.Option(metavar="FILE", help="Parquet file for the results.  (default: in the cache)"),
     ] = None,
-    no_run: Annotated[bool, typer.Option("--no-run", help="Show what is kept already; run nothing.")] = False,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Show stored results; run nothing.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
 ) -> None:
-    """The paper's tables and figures, ours beside the printed numbers.
+    """Reproduce the paper's tables and figures, with our numbers beside the printed ones.
 
-    What is done is not done again: stop with Ctrl-C and go on later.
+    Results are stored and not computed twice: stop with Ctrl-C and resume later.
     """
     from rich.console import Console
 
@@ -104,8 +104,8 @@ def reproduce(
         typer.echo(f"Report: {(out / files.REPORT).resolve()}")
 
 
-def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Run":
-    """Run the cells with a progress bar; what is done is kept whatever happens."""
+def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) -> "Reproduction":
+    """Run the cells with a progress bar; finished cells are stored whatever happens."""
     import joblib  # type: ignore[import-untyped]
 
     from baserate_lab.bench.store import StoreError
@@ -122,20 +122,20 @@ def _run_paper(choice: "Choice", results: Path | None, no_run: bool, jobs: int) 
             with joblib.parallel_config(n_jobs=jobs):
                 return run(choice, results=results, only_kept=no_run, progress=bar, command=command)
         except KeyboardInterrupt:
-            typer.echo("baserate: what is done is kept; the same command goes on from there.", err=True)
+            typer.echo("baserate: finished cells are stored; run the same command to resume.", err=True)
             raise
         except (StoreError, ModuleNotFoundError, OSError) as error:
             fail(str(error), FAILURE)
 
 
 def _repeated(words: list[str]) -> list[str]:
-    """``--data a b,c`` as ``--data a --data b --data c``, up to the next option or the name of an artefact."""
+    """Write ``--data a b,c`` as ``--data a --data b --data c``, up to the next option or artefact name."""
     found: list[str] = []
     option, given = "", True
     for word in [part for typed in words for part in _parted(typed)]:
         named = option and not word.startswith(("-", "table-", "fig-")) and word != "all"
         if not named and not given:
-            found.append(option)  # without a value, of which typer will complain
+            found.append(option)  # without a value: typer reports it
         if named:
             given = True
             names = [name for name in word.split(",") if name] or [word]

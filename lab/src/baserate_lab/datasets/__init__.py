@@ -39,7 +39,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in NAMES:
         return module_of(name)
-    raise AttributeError(f"module 'baserate.datasets' has no attribute {name!r}")
+    raise AttributeError(f"module 'baserate_lab.datasets' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Named arrays: their checksum, and one file of the cache that holds them; no pickle, written whole or not at all."""
+"""Named arrays: their checksum, and a cache file for them that is written atomically and without pickle."""
 
 import hashlib
 import io
@@ -13,15 +13,15 @@ from baserate.state import write_atomically
 Arrays = dict[str, NDArray[Any]]
 
 
-class Kept(NamedTuple):
-    """What a file of the cache holds, and the folder or way it came from."""
+class CachedArrays(NamedTuple):
+    """Arrays read from a cache file, and their origin."""
 
     arrays: Arrays
     origin: str
 
 
 def checksum(arrays: Arrays) -> str:
-    """SHA-256 over the names, dtypes, shapes and bytes of arrays, whatever order they are named in."""
+    """SHA-256 over the names, dtypes, shapes and bytes of arrays; independent of their order."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -32,7 +32,7 @@ def checksum(arrays: Arrays) -> str:
 
 
 def write_arrays(path: Path, arrays: Arrays, origin: str) -> None:
-    """Write arrays to a file that appears complete, or not at all."""
+    """Write arrays to a file atomically."""
     if any(array.dtype.hasobject for array in arrays.values()):
         raise TypeError("arrays of objects would be pickled; pack texts first")
     members: dict[str, Any] = {"note.sha256": np.array(checksum(arrays)), "note.origin": np.array(origin), **arrays}
@@ -41,14 +41,14 @@ def write_arrays(path: Path, arrays: Arrays, origin: str) -> None:
     write_atomically(path, file.getvalue())
 
 
-def read_arrays(path: Path, sha256: str | None) -> Kept | None:
-    """What a file holds; None if there is no such file, or it is not what was written, or has another checksum."""
+def read_arrays(path: Path, sha256: str | None) -> CachedArrays | None:
+    """Read a file of arrays; None if it is missing or damaged, or if the checksum differs."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         written = str(arrays.pop("note.sha256"))
         origin = str(arrays.pop("note.origin"))
         found = checksum(arrays)
-    except Exception:  # a damaged file can trip any part of the reader
+    except Exception:  # a damaged file can raise anything
         return None
-    return Kept(arrays, origin) if found == (sha256 or written) else None
+    return CachedArrays(arrays, origin) if found == (sha256 or written) else None

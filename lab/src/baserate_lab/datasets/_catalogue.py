@@ -13,7 +13,7 @@ NAMES = (
 )  # fmt: skip
 
 
-_IN_THE_PACKAGE = ("digits", "synthetic")  # those that baserate itself needs for its examples
+_IN_THE_PACKAGE = ("digits", "synthetic")  # baserate itself has these, for its examples
 
 
 def module_of(name: str) -> ModuleType:
@@ -23,7 +23,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def names() -> list[str]:
-    """Names of all data sets, in the order of the alphabet.
+    """Names of all data sets in alphabetical order.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def load(name: str, **options: Any) -> Dataset:
     name : str
         One of `names`.
     **options
-        Handed to the data set's own ``load``: ``folder`` for those that have files, see the module of that name.
+        Passed to the data set's own ``load``, such as ``folder``; see the module of that name.
 
     Examples
     --------

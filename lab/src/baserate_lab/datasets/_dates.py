@@ -1,11 +1,11 @@
-"""Dates of mails and papers as seconds, the same on every machine: what names no time zone is taken as UTC."""
+"""Dates of mails and papers as seconds; a date without a time zone is taken as UTC."""
 
 import calendar
 from email.utils import parsedate_tz
 
 
 def seconds(text: str) -> int | None:
-    """Seconds since 1970 of a date like ``Mon, 2 Apr 2007 19:18:42 GMT``; None if there is no date in the text."""
+    """Seconds since 1970 of a date such as ``Mon, 2 Apr 2007 19:18:42 GMT``; None if the text is not a date."""
     parts = parsedate_tz(text)
     if parts is None:
         return None

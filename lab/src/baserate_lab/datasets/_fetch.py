@@ -1,4 +1,4 @@
-"""The one door through which data come in: the cache, a folder of the user's, the official place, a package."""
+"""Loading the arrays of a data set from the cache, a folder of the user, the official site or a package."""
 
 import hashlib
 import os
@@ -15,21 +15,21 @@ from baserate_lab.datasets._arrays import Arrays, checksum, read_arrays, write_a
 from baserate_lab.datasets._packages import ARCHIVES, Archive
 
 VARIABLE = "BASERATE_DATA"
-"""Environment variable: a folder that has one folder per data set, by name."""
+"""Environment variable that names a folder with one folder per data set."""
 
-_DEPTH = 4  # how far below a folder its files are looked for: archives and packages have folders of their own
+_DEPTH = 4  # levels of folders that are searched for files, as archives and packages have folders of their own
 
 
 class DataNotFoundError(OSError):
-    """The data could not be had; says how to get them."""
+    """Error: the data could not be found or fetched. The message says how to get them."""
 
 
 class WrongDataError(ValueError):
-    """What was read is not the data set: its checksum differs from the one that is known."""
+    """Error: the data that were read are not the data set, because their checksum differs."""
 
 
 class Getter(Protocol):
-    """A way to get files: what it is called, what a person would do, and doing it."""
+    """A way to get files: its title, the command a person would run, and the code that does it."""
 
     @property
     def title(self) -> str: ...
@@ -42,9 +42,9 @@ class Getter(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """How files of a data set lie in a folder, each perhaps with a suffix added, and how they are read.
+    """Names of a data set's files in a folder, suffixes that may follow them, and the function that reads them.
 
-    The note is for the person who is told to get them.
+    The note is shown to a person who has to get the files by hand.
     """
 
     files: tuple[str, ...]
@@ -57,7 +57,7 @@ class Layout:
         return ", ".join(self.files) if few else f"{self.files[0]} to {self.files[-1]} ({len(self.files)} in all)"
 
     def find(self, folder: Path) -> Path | None:
-        """The folder itself or the first one below it that has all the files."""
+        """The folder, or the first folder below it, that has all the files."""
         for place, below, _ in os.walk(folder):
             here = Path(place)
             if all((here / name).exists() or (here / f"{name}{self.suffix}").exists() for name in self.files):
@@ -68,7 +68,7 @@ class Layout:
         return None
 
     def read(self, folder: Path) -> Arrays:
-        """What the files hold. Whatever is wrong with them is an OSError, as if they could not be opened."""
+        """Read the files; any failure is raised as an OSError."""
         try:
             return self.reader(folder)
         except (ValueError, LookupError, TypeError, AttributeError, EOFError, zlib.error) as error:
@@ -76,19 +76,19 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How one data set is obtained.
+class DatasetRecipe:
+    """Ways to obtain one data set.
 
     Parameters
     ----------
     name : str
         Name of the data set, and of its folder in the cache.
     page : str
-        Where the data set is published, for people.
+        Web page of the data set, for people.
     ways : tuple of (Layout, Getter or None)
-        In the order in which they are tried. None: by hand alone, into a folder.
+        In the order in which they are tried. None: by hand only, into a folder.
     sha256 : str, optional
-        Of the arrays that are read. It decides, wherever they came from. Default: not known, anything is taken.
+        Checksum of the arrays, whatever their origin. Default: unknown, and any arrays are accepted.
     """
 
     name: str
@@ -97,25 +97,25 @@ class Recipe:
     sha256: str | None = None
 
 
-def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arrays:
-    """The arrays of a data set, checked, and kept for the next time.
+def obtain(recipe: DatasetRecipe, folder: str | os.PathLike[str] | None = None) -> Arrays:
+    """Get the arrays of a data set, check them and store them in the cache.
 
     Parameters
     ----------
-    recipe : Recipe
-        What to obtain, and how.
+    recipe : DatasetRecipe
+        The data set.
     folder : path, optional
-        Where its files are, or an archive that has them. Default: the folder of that name in the one that
-        ``BASERATE_DATA`` names, if it is there.
+        Folder of its files, or of an archive with them. Default: the data set's folder in the one named by
+        ``BASERATE_DATA``, if it exists.
 
     Raises
     ------
     NotADirectoryError
-        What was named is not a folder.
+        If `folder` is not a folder.
     DataNotFoundError
-        The data are not in the folder that was named; or no folder was named, and every way failed.
+        If the data are not in the given folder; or, without a folder, if every way to get them failed.
     WrongDataError
-        The arrays are not the ones they should be. Nothing is kept.
+        If the checksum differs. Nothing is stored then.
     """
     place = named_folder(recipe, folder)
     origin = None if place is None else str(place) if recipe.sha256 else f"{place} {_stamp(place)}"
@@ -123,7 +123,7 @@ def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arra
     kept = read_arrays(path, recipe.sha256)
     if kept is not None and (place is None or kept.origin == origin):
         return kept.arrays
-    # Arrays with a known checksum are the same wherever they came from: they need not be read again, only be there.
+    # With a known checksum the origin does not matter: arrays in the cache are used as they are.
     if kept is not None and recipe.sha256 and place is not None and _find(recipe, place) is not None:
         return kept.arrays
     if kept is None and os.access(path, os.F_OK):
@@ -131,7 +131,7 @@ def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arra
     arrays, way = _read_folder(recipe, place) if place is not None else _fetch(recipe)
     try:
         write_arrays(cache_folder("datasets", recipe.name) / path.name, arrays, origin or way)
-    except OSError as error:  # the data are here, perhaps after a long download
+    except OSError as error:  # still return the data, perhaps after a long download
         _say(
             f"{recipe.name}: the data cannot be kept for the next time ({error}); the environment variable "
             f"{CACHE_VARIABLE} names the folder of the cache"
@@ -139,8 +139,8 @@ def obtain(recipe: Recipe, folder: str | os.PathLike[str] | None = None) -> Arra
     return arrays
 
 
-def named_folder(recipe: Recipe, folder: str | os.PathLike[str] | None) -> Path | None:
-    """The folder that the user names, by argument or by the environment."""
+def named_folder(recipe: DatasetRecipe, folder: str | os.PathLike[str] | None) -> Path | None:
+    """The folder named by the user, as an argument or in the environment."""
     if folder is not None:
         place = Path(folder).expanduser().resolve()
         if not place.is_dir():
@@ -154,26 +154,26 @@ def named_folder(recipe: Recipe, folder: str | os.PathLike[str] | None) -> Path 
 
 
 def _stamp(folder: Path) -> str:
-    """Changes when anything in a folder does: names, sizes and times of all that is in it."""
+    """A stamp that changes with any file in a folder: names, sizes and times."""
     digest = hashlib.sha256()
     for place, below, files in os.walk(folder):
         below.sort()
         for entry in (Path(place, name) for name in (*below, *sorted(files))):
-            if entry.exists():  # not a link to nowhere
+            if entry.exists():  # not a broken link
                 status = entry.stat()
                 digest.update(f"{str(entry)!r} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 
-def _find(recipe: Recipe, folder: Path) -> tuple[Layout, Path] | None:
-    """The first layout that a folder has, and where."""
+def _find(recipe: DatasetRecipe, folder: Path) -> tuple[Layout, Path] | None:
+    """The first layout found in a folder, and where."""
     for layout, _ in recipe.ways:
         if (place := layout.find(folder)) is not None:
             return layout, place
     return None
 
 
-def _check(recipe: Recipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
+def _check(recipe: DatasetRecipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
     found = checksum(arrays)
     if recipe.sha256 not in (None, found):
         raise WrongDataError(
@@ -183,8 +183,8 @@ def _check(recipe: Recipe, arrays: Arrays, way: str) -> tuple[Arrays, str]:
     return arrays, way
 
 
-def _read_folder(recipe: Recipe, folder: Path) -> tuple[Arrays, str]:
-    """Files that are in a folder, or else in an archive there: what the clients bring when they are run by hand."""
+def _read_folder(recipe: DatasetRecipe, folder: Path) -> tuple[Arrays, str]:
+    """Read files in a folder, or else in an archive there, as clients leave it when run by hand."""
     if (found := _find(recipe, folder)) is not None:
         layout, place = found
         return _check(recipe, layout.read(place), str(folder))
@@ -194,13 +194,15 @@ def _read_folder(recipe: Recipe, folder: Path) -> tuple[Arrays, str]:
     return _first(recipe, ways, "unpacking", f"{folder} does not hold {recipe.name}.")
 
 
-def _fetch(recipe: Recipe) -> tuple[Arrays, str]:
+def _fetch(recipe: DatasetRecipe) -> tuple[Arrays, str]:
     ways = ((layout, getter) for layout, getter in recipe.ways if getter is not None)
     return _first(recipe, ways, "fetching", f"the data set {recipe.name} is not here.")
 
 
-def _first(recipe: Recipe, ways: Iterable[tuple[Layout, Getter]], doing: str, complaint: str) -> tuple[Arrays, str]:
-    """Try each way, the first that brings the data wins."""
+def _first(
+    recipe: DatasetRecipe, ways: Iterable[tuple[Layout, Getter]], doing: str, complaint: str
+) -> tuple[Arrays, str]:
+    """Try each way, and return the data of the first that works."""
     failures: list[tuple[str, Exception]] = []
     for layout, getter in ways:
         _say(f"{recipe.name}: {doing} {getter.title}")
@@ -221,8 +223,8 @@ def _first(recipe: Recipe, ways: Iterable[tuple[Layout, Getter]], doing: str, co
     raise DataNotFoundError(f"{complaint} {_by_hand(recipe)}{tried}")
 
 
-def _by_hand(recipe: Recipe) -> str:
-    """What a person can do."""
+def _by_hand(recipe: DatasetRecipe) -> str:
+    """Instructions for getting the data by hand."""
     lines = [f"It is published at {recipe.page}. By hand, do one of:"]
     for layout, getter in recipe.ways:
         command = f": {getter.command}" if getter is not None else ""
@@ -235,7 +237,7 @@ def _by_hand(recipe: Recipe) -> str:
 
 
 def _say(line: str) -> None:
-    """One line for the person who waits, on standard error."""
+    """Print a line on standard error."""
     from rich.console import Console
 
     Console(stderr=True).print(line, style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -12,11 +12,11 @@ from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._fetch import Layout
 
-_BYTES = 0x08  # the only type of entry that these data sets use
+_BYTES = 0x08  # the only type in these data sets
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read one file, compressed or not (then the path is without ``.gz``)."""
+    """Read one file, with or without ``.gz``; `path` is given without it."""
     raw = path.read_bytes() if path.exists() else gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] != _BYTES:
         raise ValueError(f"{path.name} is not an idx file of bytes")
@@ -43,13 +43,13 @@ LAYOUT = Layout(tuple(_FILES.values()), _read, suffix=".gz")
 def as_dataset(arrays: Arrays, class_names: tuple[str, ...], provenance: str) -> Dataset:
     """Images as rows of numbers in [0, 1], labels as int64."""
 
-    def rows(images: NDArray[Any]) -> NDArray[np.float32]:
+    def flattened(images: NDArray[Any]) -> NDArray[np.float32]:
         return images.reshape(len(images), -1).astype(np.float32) / np.float32(255)
 
     return Dataset(
-        rows(arrays["source_X"]),
+        flattened(arrays["source_X"]),
         arrays["source_y"].astype(np.int64),
-        rows(arrays["target_X"]),
+        flattened(arrays["target_X"]),
         arrays["target_y"].astype(np.int64),
         class_names,
         provenance,

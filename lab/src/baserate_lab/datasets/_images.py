@@ -19,13 +19,16 @@ def _pillow() -> Any:
 
 
 def read_image(path: Path) -> NDArray[np.uint8]:
-    """One image as (height, width, 3) bytes, whatever its mode; of any size."""
+    """Read an image of any mode and size as (height, width, 3) bytes."""
     Image = _pillow()
-    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None  # the whole set is checked afterwards
+    limit, Image.MAX_IMAGE_PIXELS = (
+        Image.MAX_IMAGE_PIXELS,
+        None,
+    )  # no size limit: the checksum of the whole set is checked later
     try:
         with Image.open(path) as image:
             return np.array(image.convert("RGB"))
-    except SyntaxError as error:  # what Pillow raises for a broken PNG
+    except SyntaxError as error:  # Pillow raises this for a broken PNG
         raise ValueError(f"{path} is damaged: {error}") from error
     finally:
         Image.MAX_IMAGE_PIXELS = limit
@@ -34,7 +37,7 @@ def read_image(path: Path) -> NDArray[np.uint8]:
 def read_class_folders(
     folder: Path, classes: Sequence[str], side: int, suffix: str
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Square images that lie in one folder per class, by class and name, and their classes."""
+    """Read square images from one folder per class, sorted by class and name; returns images and classes."""
     paths = [sorted((folder / name).glob(f"*{suffix}")) for name in classes]
     for name, found in zip(classes, paths, strict=True):
         if not found:

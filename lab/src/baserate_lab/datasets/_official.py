@@ -1,4 +1,4 @@
-"""Files from the place where a data set was published; the only module that uses pooch."""
+"""Files from the site where a data set was published; the only module that uses pooch."""
 
 import logging
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from baserate_lab.datasets._packages import ARCHIVES, unpack
 
-_CONNECT, _READ = 4, 60  # seconds; a host that does not answer must not hold up the next way
+_CONNECT, _READ = 4, 60  # seconds; an unreachable host must not hold up the next way
 
 
 def _pooch() -> Any:
@@ -27,13 +27,13 @@ class Published(NamedTuple):
     name: str = ""
 
     def file_name(self) -> str:
-        """What the file is called here; an address need not say."""
+        """Local name of the file, as an address may not contain one."""
         return self.name or Path(urlsplit(self.address).path).name
 
 
 @dataclass(frozen=True)
 class Download:
-    """Published files. Archives among them are unpacked."""
+    """Download of published files; archives are unpacked."""
 
     files: tuple[Published, ...]
 
@@ -46,12 +46,12 @@ class Download:
         return "download " + ", ".join(f"{file.address}{file.name and f' as {file.name}'}" for file in self.files)
 
     def get(self, folder: Path) -> None:
-        """Put the files into a folder."""
+        """Download the files into a folder."""
         pooch = _pooch()
         downloader = pooch.HTTPDownloader(timeout=(_CONNECT, _READ), chunk_size=1 << 20)
         log: logging.Logger = pooch.get_logger()
         level = log.level
-        log.setLevel(logging.ERROR)  # we say ourselves what is fetched
+        log.setLevel(logging.ERROR)  # this package prints its own messages
         try:
             for file in self.files:
                 name = file.file_name()
@@ -59,7 +59,7 @@ class Download:
                     path = pooch.retrieve(file.address, file.checksum, fname=name, path=folder, downloader=downloader)
                 except ValueError as error:
                     raise OSError(f"{file.address} is not the published file ({error})") from error
-                except OSError as error:  # the whole text goes on about pools and retries
+                except OSError as error:  # the full text is about pools and retries
                     raise OSError(f"{file.address} cannot be had ({type(error).__name__})") from error
                 if name.endswith(ARCHIVES):
                     unpack(Path(path), folder)

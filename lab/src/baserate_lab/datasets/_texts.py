@@ -1,4 +1,4 @@
-"""Texts as arrays that need no pickle: their UTF-8 bytes one after another, and where each ends."""
+"""Texts as arrays that need no pickle: their concatenated UTF-8 bytes, and the end of each text."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from baserate_lab.datasets._arrays import Arrays
 
 
 def pack(name: str, texts: Iterable[str]) -> Arrays:
-    """Two arrays that hold texts, to be kept under a name."""
+    """Pack texts into two arrays under a name."""
     encoded = [text.encode("utf-8", errors="replace") for text in texts]  # lone surrogates occur in old mails
     return {
         name: np.frombuffer(b"".join(encoded), dtype=np.uint8),
@@ -19,7 +19,7 @@ def pack(name: str, texts: Iterable[str]) -> Arrays:
 
 
 def unpack(arrays: Arrays, name: str) -> NDArray[Any]:
-    """The texts that `pack` put under a name, as an object array of str."""
+    """Unpack the texts under a name, as an object array of str."""
     raw, ends = arrays[name].tobytes(), arrays[f"{name}_ends"].tolist()
     texts = np.empty(len(ends), dtype=object)
     texts[:] = [raw[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
@@ -27,5 +27,5 @@ def unpack(arrays: Arrays, name: str) -> NDArray[Any]:
 
 
 def one_line(text: str) -> str:
-    """A text with every run of white space as one blank."""
+    """A text with every run of white space replaced by one blank."""
     return " ".join(text.split())

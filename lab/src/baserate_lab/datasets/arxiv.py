@@ -1,4 +1,4 @@
-"""Titles and abstracts of arXiv papers, 23 subjects, in the order of submission: thirty years of real drift."""
+"""arXiv: titles and abstracts of papers in 23 subjects, in the order of submission: thirty years of real drift."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._dates import seconds
-from baserate_lab.datasets._fetch import DataNotFoundError, Layout, Recipe, named_folder, obtain
+from baserate_lab.datasets._fetch import DataNotFoundError, DatasetRecipe, Layout, named_folder, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._texts import one_line, pack, unpack
 
 _N_CLASSES = 23
-_ENOUGH = 220_000  # papers of the paper's experiment; the whole file has millions
+_ENOUGH = 220_000  # as in the paper's experiment; the whole file has millions
 _BY_TIME, _AT_RANDOM = 2 / 3, 0.9  # share of the source; the latter is the paper's
 _PAGE = "https://www.kaggle.com/datasets/Cornell-University/arxiv"
 
@@ -29,7 +29,7 @@ def _papers(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _subject(paper: dict[str, Any]) -> str:
-    """The first category is the primary one. Astrophysics was split in 2009, so its parts count as one subject."""
+    """Primary subject: the first category. Astrophysics was split in 2009, so its parts count as one subject."""
     first = str(paper["categories"]).split()[0]
     return "astro-ph" if first.startswith("astro-ph.") else first
 
@@ -42,7 +42,7 @@ def _submitted(paper: dict[str, Any]) -> int:
 
 
 def _read(name: str, folder: Path) -> Arrays:
-    """Papers of the 23 largest subjects in the order of submission; the file is read twice, to hold little of it."""
+    """Read papers of the 23 largest subjects in the order of submission; reads the file twice to save memory."""
     index = [(_submitted(paper), str(paper["id"]), _subject(paper)) for paper in _papers(folder / name)]
     counted = Counter(subject for _, _, subject in index)
     classes = sorted(sorted(counted, key=lambda subject: (-counted[subject], subject))[:_N_CLASSES])
@@ -66,8 +66,8 @@ def _layout(name: str) -> Layout:
     return Layout((name,), partial(_read, name))
 
 
-WHOLE = Recipe("arxiv", page=_PAGE, ways=((_layout("arxiv-metadata-oai-snapshot.json"), None),))
-SAMPLE = Recipe(
+WHOLE = DatasetRecipe("arxiv", page=_PAGE, ways=((_layout("arxiv-metadata-oai-snapshot.json"), None),))
+SAMPLE = DatasetRecipe(
     "arxiv-sample",
     page=_PAGE,
     ways=(
@@ -90,12 +90,12 @@ def load(folder: str | os.PathLike[str] | None = None, *, by_time: bool = True) 
     Parameters
     ----------
     folder : path, optional
-        Where the whole metadata file of arXiv (``arxiv-metadata-oai-snapshot.json``, from Kaggle) is; 220,000 papers of
-        it are drawn, always the same. Or where the sample of 1 % of it (``data-sample.jsonl``) is. Default: that
-        sample, 13,444 papers, fetched once and kept.
+        Folder of the whole metadata file of arXiv (``arxiv-metadata-oai-snapshot.json``, from Kaggle), from which
+        always the same 220,000 papers are drawn; or of the sample of 1 % of it (``data-sample.jsonl``). Default: that
+        sample, 13,444 papers, fetched once and cached.
     by_time : bool, default True
-        False: source and target are drawn at random, always the same, nine to one, so that p(x|y) is the same in both:
-        for simulated shifts.
+        False: split at random, nine to one and always the same, for simulated shifts. Source and target then have the
+        same p(x|y).
     """
     folder = named_folder(WHOLE, folder)
     try:

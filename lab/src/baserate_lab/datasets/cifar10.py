@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._images import read_image
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import NpmPackage
@@ -22,7 +22,7 @@ _TEST = "test_batch"
 
 
 def _read_binary(folder: Path) -> Arrays:
-    """The official files: per image one byte of label, then the red, the green and the blue plane."""
+    """Read the official files: per image one byte of label, then the red, the green and the blue plane."""
 
     def read(*names: str) -> tuple[Bytes, Bytes]:
         raw = np.concatenate([np.fromfile(folder / f"{name}.bin", dtype=np.uint8) for name in names])
@@ -37,7 +37,7 @@ def _read_binary(folder: Path) -> Arrays:
 
 
 def _read_rows_of_pngs(folder: Path) -> Arrays:
-    """Large pictures without loss, in which each row of pixels is one image; labels as lists."""
+    """Read large lossless pictures in which each row of pixels is one image; labels are lists."""
 
     def images(*names: str) -> Bytes:
         return np.concatenate([read_image(folder / f"{name}.png").reshape(-1, 32, 32, 3) for name in names])
@@ -47,7 +47,7 @@ def _read_rows_of_pngs(folder: Path) -> Arrays:
 
     return {
         "source_X": images(*_TRAINING),
-        "source_y": labels("train_lables.json"),  # so spelled
+        "source_y": labels("train_lables.json"),  # spelled like this in the package
         "target_X": images(_TEST),
         "target_y": labels("test_lables.json"),
     }
@@ -58,7 +58,7 @@ _PNGS = Layout(
     (*(f"{name}.png" for name in (*_TRAINING, _TEST)), "train_lables.json", "test_lables.json"), _read_rows_of_pngs
 )
 _OFFICIAL = Published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "md5:c32a1d4ab5d03f1284b67883e8d87530")
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "cifar10",
     page="https://www.cs.toronto.edu/~kriz/cifar.html",
     ways=(
@@ -75,7 +75,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the files of the official binary version are. Default: they are fetched once, and kept.
+        Folder of the files of the official binary version. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

@@ -1,11 +1,11 @@
-"""CINIC-10: the ten classes of CIFAR-10 with images of ImageNet added, 32 x 32 pixels, 90,000 each side."""
+"""CINIC-10: CIFAR-10's ten classes with ImageNet images added, 32 x 32 pixels, 90,000 as source, 90,000 as target."""
 
 import os
 from pathlib import Path
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._images import read_class_folders
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._official import Download, Published
@@ -23,7 +23,7 @@ def _read(folder: Path) -> Arrays:
 _OFFICIAL = Published(
     "https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", "md5:6ee4d0c996905fe93221de577967a372"
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "cinic10",
     page="https://datashare.ed.ac.uk/handle/10283/3192",
     ways=((Layout(("train", "test"), _read), Download((_OFFICIAL,))),),
@@ -38,8 +38,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the folders ``train`` and ``test`` of the official archive are, each with a folder of PNG files per class.
-        Default: the archive (650 MB) is fetched once, and kept.
+        Folder of the folders ``train`` and ``test`` of the official archive, each with a folder of PNG files per class.
+        Default: the archive (650 MB) is fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

@@ -1,11 +1,11 @@
-"""Covertype: what grows on 581,012 patches of forest, seven kinds of trees, 54 numbers each."""
+"""Covertype: seven kinds of trees on 581,012 patches of forest, 54 numbers each."""
 
 import os
 
 import numpy as np
 
 from baserate.datasets import Dataset
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._multiflow import MULTIFLOW, table
 from baserate_lab.datasets._official import Download, Published
 
@@ -14,7 +14,7 @@ _OFFICIAL = Published(
     "sha256:614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
     name="covtype.data.gz",
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "covertype",
     page="https://archive.ics.uci.edu/dataset/31/covertype",
     ways=(
@@ -35,7 +35,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where ``covtype.data.gz`` is. Default: it is fetched once, and kept.
+        Folder of ``covtype.data.gz``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     X, y = arrays["X"].astype(np.float64), arrays["y"] - 1

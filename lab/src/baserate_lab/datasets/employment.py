@@ -8,7 +8,7 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate.frames import no_panic, polars
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 
 _SOURCE, _TARGET, _TARGET_LABELS = (f"employment_MA_{part}.pq" for part in ("reference", "analysis", "analysis_target"))
@@ -19,7 +19,7 @@ _FEATURES = (
 
 
 def _read(folder: Path) -> Arrays:
-    """Answers are numbers that are kept as text; a year's rows stay in the order of the file."""
+    """Read the answers, numbers that are stored as text; rows of a year stay in the order of the file."""
     pl = polars()
     try:
         with no_panic():
@@ -37,7 +37,7 @@ def _read(folder: Path) -> Arrays:
         raise ValueError(str(error)) from error
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "employment",
     page="https://github.com/socialfoundations/folktables",
     ways=(
@@ -64,8 +64,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where ``employment_MA_reference.pq``, ``employment_MA_analysis.pq`` and ``employment_MA_analysis_target.pq``
-        are. Default: they are fetched once, and kept.
+        Folder of ``employment_MA_reference.pq``, ``employment_MA_analysis.pq`` and
+        ``employment_MA_analysis_target.pq``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

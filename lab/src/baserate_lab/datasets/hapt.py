@@ -1,7 +1,7 @@
-"""Human activities from a phone's motion sensors (UCI HAPT), 30 people; in the place of SHL: a real stream in time.
+"""UCI HAPT: human activities from a phone's motion sensors, 30 people; a real stream that stands in for SHL.
 
-Each person twice went through a fixed order of activities, for minutes each: at any moment a window of the stream holds
-one or two of the six classes, and the mix jumps as people do.
+Each person did a fixed sequence of activities twice, some minutes each. At any moment a window of the stream holds one
+or two of the six classes, and the mix jumps when the activity changes.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from baserate.datasets import Dataset
 from baserate.protocols import FloatArray
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._pickles import columns, read_records
 
@@ -25,11 +25,11 @@ _RATE, _WIDTH, _STEP = 50.0, 128, 64  # Hz; windows of 2.56 s that overlap by ha
 _LAST_SOURCE_PERSON = 15
 _CLASSES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 STATISTICS = ("mean", "deviation", "minimum", "maximum", "energy", "spectral centre", "spectral spread")
-"""What is computed of each of eight signals: the six channels, and the lengths of the two vectors."""
+"""Statistics of each of eight signals: the six channels, and the lengths of the two vectors."""
 
 
 def _windows(label: NDArray[Any]) -> list[int]:
-    """Where the windows of a session begin: inside a stretch of one activity, from its start on."""
+    """Starts of the windows of a session; each window lies within a stretch of one activity."""
     borders = [0, *(np.flatnonzero(np.diff(label)) + 1), len(label)]
     return [
         first
@@ -56,7 +56,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "hapt",
     page="https://archive.ics.uci.edu/dataset/341/",
     ways=(
@@ -96,12 +96,12 @@ def summarise(windows: NDArray[Any]) -> FloatArray:
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: persons 1 to 15 as source, 16 to 30 as target, session after session in the order of time.
+    """Load the data: persons 1 to 15 as source, 16 to 30 as target, session after session in time order.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``HAPT.pkl.gz`` is. Default: it is fetched once, and kept.
+        Folder of ``HAPT.pkl.gz``. Default: fetched once and cached.
 
     Returns
     -------

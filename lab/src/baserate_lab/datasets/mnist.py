@@ -4,12 +4,12 @@ import os
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets import _idx
-from baserate_lab.datasets._fetch import Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, obtain
 from baserate_lab.datasets._official import Download, Published
 from baserate_lab.datasets._packages import NpmPackage
 
-_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # the original host turns programs away
-RECIPE = Recipe(
+_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # the original host refuses programs
+RECIPE = DatasetRecipe(
     "mnist",
     page="http://yann.lecun.com/exdb/mnist/",
     ways=(
@@ -36,7 +36,7 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the four idx files are. Default: they are fetched once, and kept.
+        Folder of the four idx files. Default: fetched once and cached.
     """
     return _idx.as_dataset(
         obtain(RECIPE, folder),

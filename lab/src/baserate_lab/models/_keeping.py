@@ -1,4 +1,4 @@
-"""Files that a training leaves behind: never worth more than the training, so a failed write is said, not raised."""
+"""Files that training writes. A failed write is reported but not raised, because it must not end the training."""
 
 import io
 from pathlib import Path
@@ -11,14 +11,14 @@ from baserate.state import write_atomically
 
 
 def say(line: str) -> None:
-    """One line for the person who waits, on standard error."""
+    """Print a line on standard error."""
     from rich.console import Console
 
     Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Write a file whole, or not at all; its folder is made. If it cannot be written, what was computed goes on."""
+    """Write a file atomically, and create its folder; a failure is reported but not raised."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
@@ -27,7 +27,7 @@ def keep(path: Path, data: bytes) -> None:
 
 
 def as_npz(arrays: dict[str, NDArray[Any]], *, compressed: bool = False) -> bytes:
-    """The bytes of an archive of arrays; arrays of objects, which would be pickled, are refused."""
+    """Bytes of an npz archive of arrays; refuses arrays of objects, which would be pickled."""
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"{name} has dtype {array.dtype}, which would be pickled; give an array of plain numbers.")

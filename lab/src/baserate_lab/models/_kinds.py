@@ -1,4 +1,4 @@
-"""The kinds of base models: how each is built from plain parameters, and how it is fitted."""
+"""Kinds of base models: building them from plain parameters, and fitting them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,24 +24,24 @@ from baserate_lab.models.watching import Watcher
 
 
 def _normalise(X: NDArray[Any], *, mean: float, std: float) -> NDArray[Any]:
-    """Two plain numbers for all features: float32 samples stay float32."""
+    """Normalise all features by the same two numbers; float32 samples stay float32."""
     return np.asarray((X - mean) / std)
 
 
 def _normalised_mlp(rng: int, *, mean: float, std: float, **parameters: Any) -> Any:
-    """An MLP on samples less `mean`, over `std`: of all pixels together, where a scaler has them of each."""
+    """MLP on samples normalised by the mean and deviation of all pixels together, not of each pixel."""
     return make_pipeline(
         FunctionTransformer(_normalise, kw_args={"mean": mean, "std": std}), mlp(**parameters, rng=rng)
     )
 
 
 def _logistic(rng: int, *, C: float, tol: float = 1e-8) -> Any:
-    """Softmax regression fitted to the end: where a fit stops early, the number of threads decides where."""
+    """Softmax regression fitted to convergence: an early stop would depend on the number of threads."""
     return LogisticRegression(C=C, tol=tol, max_iter=10_000, random_state=rng)
 
 
 def _tfidf(rng: int, *, words: int, dimensions: int, C: float, tol: float = 1e-8) -> Any:
-    """Weighted word counts, brought down to a few hundred dimensions so that the last layer stays small."""
+    """Softmax regression on tf-idf features, reduced to a few hundred dimensions to keep the last layer small."""
     return make_pipeline(
         TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.5, max_features=words),
         TruncatedSVD(dimensions, random_state=rng),
@@ -62,11 +62,11 @@ KINDS: dict[str, Callable[..., Any]] = {
     "resnet18": lambda rng, **p: ResNet18(**p, rng=rng),
     "transformer": lambda _, **p: TransformerHead(**p),
 }
-"""By name: a function of a seed and the recipe's parameters."""
+"""Builders by kind; called with a seed and the recipe's parameters."""
 
 
 def fit(model: Any, X: NDArray[Any], y: IntArray, checkpoint: Path, embeddings: Path, watch: Watcher) -> Any:
-    """Fit a model; what takes epochs is watched, and goes on from its checkpoint."""
+    """Fit a model; training in epochs calls `watch` and resumes from its checkpoint."""
     if isinstance(model, Pipeline):
         inner = model[:-1].fit_transform(X, y)
         fit(model[-1], inner, y, checkpoint, embeddings, watch)
@@ -77,8 +77,8 @@ def fit(model: Any, X: NDArray[Any], y: IntArray, checkpoint: Path, embeddings: 
     elif isinstance(model, TransformerHead):
         model.fit(X, y, checkpoint=embeddings, watch=watch)
     else:
-        # In single precision a regression would stop early, too.
+        # In single precision a regression would stop early too.
         samples = np.asarray(X, dtype=np.float64) if isinstance(model, LogisticRegression) else X
-        with threadpool_limits(1):  # several threads wait for each other longer than they work
+        with threadpool_limits(1):  # threads would mostly wait for each other
             model.fit(samples, y)
     return model

@@ -3,7 +3,7 @@
 from baserate_lab.models._torch import nn, torch
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Two 3 x 3 convolutions beside a shortcut."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -16,19 +16,19 @@ class Block(nn.Module):
         if stride != 1 or inputs != outputs:
             self.shortcut = nn.Sequential(
                 nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )  # the shortcut has to change its shape, too
+            )  # the shortcut must change shape too
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One batch through the block."""
+        """Apply the block to a batch."""
         inner = torch.relu(self.norm1(self.conv1(x)))
         return torch.relu(self.norm2(self.conv2(inner)) + self.shortcut(x))
 
 
 class Network(nn.Module):
-    """Images of shape (n, channels, height, width), in the units of the training data, to logits.
+    """Network from images of shape (n, channels, height, width), in the units of the training data, to logits.
 
-    The first convolution is 3 x 3 and nothing is pooled before the stages, so that a 32 x 32 image is not shrunk to
-    nothing.
+    The first convolution is 3 x 3 and there is no pooling before the stages, so that 32 x 32 images keep their
+    resolution.
     """
 
     mean: torch.Tensor
@@ -43,25 +43,25 @@ class Network(nn.Module):
         inputs = width
         for stage in range(4):
             outputs = width * 2**stage
-            blocks += [Block(inputs, outputs, 1 if stage == 0 else 2), Block(outputs, outputs, 1)]
+            blocks += [ResidualBlock(inputs, outputs, 1 if stage == 0 else 2), ResidualBlock(outputs, outputs, 1)]
             inputs = outputs
         self.stages = nn.Sequential(*blocks)
         self.head = nn.Linear(inputs, classes)
 
     def features(self, x: torch.Tensor) -> torch.Tensor:
-        """What the last layer sees: (n, 8 * width)."""
+        """Input of the last layer, (n, 8 * width)."""
         x = torch.relu(self.stem((x - self.mean) / self.std))
         pooled: torch.Tensor = self.stages(x).mean(dim=(2, 3))
         return pooled
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One batch of images to logits."""
+        """Logits of a batch of images."""
         logits: torch.Tensor = self.head(self.features(x))
         return logits
 
 
 def start(channels: int, classes: int, width: int, seed: int) -> Network:
-    """A network with random weights; torch's own generator is left as it was."""
+    """A network with random weights; leaves torch's global generator unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Network(channels, classes, width)
@@ -72,15 +72,15 @@ def start(channels: int, classes: int, width: int, seed: int) -> Network:
 
 
 def restore(weights: dict[str, torch.Tensor], width: int) -> Network:
-    """The network that has these weights, to predict with."""
+    """A network with the given weights, for prediction."""
     classes, channels = len(weights["head.bias"]), weights["mean"].shape[1]
-    with torch.device("meta"):  # weights that are replaced at once need not be drawn
+    with torch.device("meta"):  # no random weights, as they are replaced at once
         network = Network(channels, classes, width)
     network.load_state_dict(weights, assign=True)
     return channels_last(network).eval()
 
 
 def channels_last(network: Network) -> Network:
-    """The network with its weights in the order in memory that is fastest on a processor."""
+    """The network in the channels-last memory layout, which is fastest on a CPU."""
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing from torch's types
     return network

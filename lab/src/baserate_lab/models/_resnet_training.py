@@ -1,7 +1,7 @@
-"""The training loop of `ResNet18`: a checkpoint after each epoch, from which it goes on bit for bit.
+"""Training loop of `ResNet18`, with a checkpoint after each epoch from which it resumes bit for bit.
 
-Every epoch draws from a generator of its own and the step size depends on the number of the batch alone, so that a
-checkpoint is the network, the optimiser's velocities and the number of epochs done.
+Every epoch has its own random generator, and the step size depends only on the number of the batch. A checkpoint is
+therefore the network, the optimiser's velocities and the number of finished epochs.
 """
 
 import io
@@ -18,13 +18,13 @@ from baserate_lab.models._resnet_network import Network, channels_last, start
 from baserate_lab.models._torch import nn, torch
 from baserate_lab.models.watching import Moment, Watcher
 
-_CROP = 4  # pixels by which a training image is moved at most
-_AT_ONCE = 1000  # images that are real numbers of double precision at one time
+_CROP = 4  # the most pixels by which a training image is moved
+_AT_ONCE = 1000  # images in double precision at a time
 _WARM_UP = 0.25  # share of the steps in which a one-cycle schedule rises to its peak
 
 
 class Plan(NamedTuple):
-    """How to train."""
+    """Hyper-parameters of the training. Its repr, with the name of the class, is part of a checkpoint's identity."""
 
     width: int
     epochs: int
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 
 
 def step_size_at(plan: Plan, done: float) -> float:
-    """The step size after a share of the training."""
+    """Step size after a share of the training."""
     if plan.schedule == "constant":
         return plan.step_size
     warm_up = _WARM_UP if plan.schedule == "one-cycle" else 0.0
@@ -49,12 +49,12 @@ def step_size_at(plan: Plan, done: float) -> float:
 
 
 def to_tensor(images: NDArray[Any]) -> torch.Tensor:
-    """Images of shape (n, height, width, channels) as torch wants them; channels stay last in memory."""
+    """Convert images of shape (n, height, width, channels) to torch's order; channels stay last in memory."""
     return torch.from_numpy(np.ascontiguousarray(images, dtype=np.float32)).permute(0, 3, 1, 2)
 
 
 def moved(images: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Each image shifted by up to four pixels, with black coming in, and mirrored half of the time."""
+    """Shift each image by up to four pixels, filled with black, and mirror half of them."""
     n, height, width = images.shape[:3]
     padded = np.pad(images, ((0, 0), (_CROP, _CROP), (_CROP, _CROP), (0, 0)))
     moves = rng.integers(0, 2 * _CROP + 1, (2, n))
@@ -66,7 +66,7 @@ def moved(images: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 
 def mean_and_std(images: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation of each channel over all pixels, a part of the images at a time: a copy might not fit."""
+    """Mean and deviation of each channel over all pixels; works in parts, as a copy may not fit into memory."""
     parts = [images[first : first + _AT_ONCE] for first in range(0, len(images), _AT_ONCE)]
     pixels = images.size / images.shape[3]
     mean = sum(part.sum(axis=(0, 1, 2), dtype=np.float64) for part in parts) / pixels
@@ -77,16 +77,16 @@ def mean_and_std(images: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
 def train(
     images: NDArray[Any], labels: IntArray, classes: int, plan: Plan, checkpoint: Path | None, run: str, watch: Watcher
 ) -> tuple[Network, list[dict[str, float]]]:
-    """Train, or go on training, and give the network with loss and accuracy of each epoch.
+    """Train or resume training; returns the network, and loss and accuracy of each epoch.
 
     Parameters
     ----------
     images, labels, classes
-        Training data: (n, height, width, channels), class indices, and how many classes there are.
+        Training data: (n, height, width, channels), class indices, and the number of classes.
     plan : Plan
-        How to train.
+        Hyper-parameters.
     checkpoint : path or None
-        File that is written after each epoch, and continued from if it is there.
+        File written after each epoch; if it exists, training resumes from it.
     run : str
         Name of data and plan: a checkpoint of another run is refused.
     watch : callable
@@ -120,7 +120,7 @@ def _run_epoch(
 ) -> dict[str, float]:
     network.train()
     rng = np.random.default_rng([plan.seed, epoch])
-    # Parts of nearly equal size: the last one must not be too small for its batch statistics.
+    # Batches of nearly equal size: the last one must not be too small for its batch statistics.
     batches = np.array_split(rng.permutation(len(images)), math.ceil(len(images) / plan.batch_size))
     loss_sum, right, seen = 0.0, 0, 0
     for step, rows in enumerate(batches):
@@ -159,7 +159,7 @@ def _read(path: Path, run: str, network: Network, optimiser: torch.optim.Optimiz
             network.load_state_dict(stored["network"])
             optimiser.load_state_dict(stored["optimiser"])
             return list(stored["history"])
-    except Exception as error:  # a damaged file can trip any part of torch's reader
+    except Exception as error:  # a damaged file can raise anything
         raise ValueError(
             f"the checkpoint {path} is damaged, or not one of a ResNet18; delete it to train anew."
         ) from error

@@ -1,4 +1,4 @@
-"""The split of source data into training and holdout."""
+"""Split of source data into training and holdout."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ TRAIN_SHARE = 0.8
 
 
 def split(y: IntArray, seed: int, train_share: float = TRAIN_SHARE) -> tuple[IntArray, IntArray]:
-    """Rows to train on and rows to hold out, 80:20 in every class by default, each in the order of the data.
+    """Rows to train on and rows to hold out, 80:20 in every class by default, in the order of the data.
 
-    A class of one or two samples is trained on only.
+    A class of one or two samples is used for training only.
     """
     rng = np.random.default_rng(seed)
     held = np.zeros(len(y), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The one door to torch: everything else that needs it imports it from here, and only when it is used."""
+"""Import of torch; other modules import it from here, and only when they use it."""
 
 try:
     import torch

@@ -1,4 +1,4 @@
-"""Softmax regression by mini-batch gradient descent with momentum: the base model of the synthetic experiments."""
+"""Softmax regression by mini-batch gradient descent with momentum, the base model of the synthetic experiments."""
 
 from typing import Any, Self
 
@@ -10,21 +10,22 @@ from baserate.integrations.linear_head import as_numbers
 from baserate.integrations.training_data import check_finite, check_trained
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import Either, Generator, Maybe, Number, Saves, Whole, floats
 from baserate.validation import check_integer, check_real, check_rng
 from baserate_lab.models._training_data import check_training_labels
 
 
 class LinearSGD(Component, saved_as="lab_linear_sgd"):
-    """A linear classifier without intercept, trained for a fixed number of epochs as the paper's runs were.
+    """Linear classifier without intercept, trained for a fixed number of epochs as in the paper's runs.
 
-    A full fit would give another base error: the published figures are those of a single epoch.
+    The published numbers are from a single epoch; a fit to convergence would give another base error.
 
     Parameters
     ----------
     epochs : int
         Passes over the data.
     step_size, momentum, l2, batch_size
-        Of the gradient descent. Weights start uniform within one over the square root of the number of features.
+        Settings of gradient descent. Weights start uniform in ±1/sqrt(d), for d features.
     rng : int or numpy.random.Generator, optional
         Seed of the starting weights and the order of the samples.
 
@@ -40,6 +41,20 @@ class LinearSGD(Component, saved_as="lab_linear_sgd"):
     >>> LinearSGD(batch_size=10, rng=0).fit(X, [0, 1] * 50).predict_proba(X[:2]).argmax(axis=1)
     array([0, 1])
     """
+
+    saves = Saves(
+        params={
+            "epochs": Whole(),
+            "step_size": Number(),
+            "momentum": Number(),
+            "l2": Number(),
+            "batch_size": Whole(),
+            "rng": Maybe(Either((Generator(), Whole(0, 2**256)))),
+        },
+        state={"coef_": floats("k", "d", low=-1e150, high=1e150)},
+        may_be_empty=True,
+        check=lambda saved: "" if min(saved.sizes["k"], saved.sizes["d"]) > 0 else "has no weights",
+    )
 
     def __init__(
         self,
@@ -84,15 +99,15 @@ class LinearSGD(Component, saved_as="lab_linear_sgd"):
 
     @property
     def intercept_(self) -> FloatArray:
-        """(k,) zeros: the model has none."""
+        """Zeros, (k,): the model has no intercepts."""
         return np.zeros(len(self.coef_))
 
     def features(self, X: ArrayLike) -> FloatArray:
-        """The samples themselves, which are what the model's one layer sees."""
+        """Input of the model's only layer: the samples themselves."""
         return as_numbers(X)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class probabilities of some samples."""
+        """Class probabilities of samples."""
         check_trained(self, "coef_")
         return np.asarray(softmax(_as_matrix(X) @ self.coef_.T, axis=1))
 

@@ -1,4 +1,4 @@
-"""What a trained model says about holdout and target, as one file: logits, labels, and how they were made."""
+"""Outputs of a trained model on holdout and target as one file: logits, labels, and how they were made."""
 
 import io
 import json
@@ -17,29 +17,29 @@ COMMITTED = Path(__file__).with_name("outputs")
 """Files that come with the package."""
 
 SIZE_LIMIT = 2_000_000
-"""Bytes that a file of the package may have."""
+"""Largest size of a file of the package, in bytes."""
 
 
 class Outputs(NamedTuple):
-    """A trained model's outputs: all that the re-weighting methods need.
+    """Outputs of a trained model, which are all that the re-weighting methods need.
 
     Attributes
     ----------
     holdout_logits, target_logits : (n, k) arrays of float32
-        Their softmax is the model's probabilities. Of a model that has probabilities only they are log-probabilities,
-        where a probability of 0 is a logit of -10,000: finite, and 0 again after the softmax.
+        Their softmax is the model's probabilities. For a model with probabilities only they are log-probabilities;
+        a probability of 0 becomes a logit of -10,000, which is finite and gives 0 again after the softmax.
     holdout_y, target_y : (n,) arrays of int64
-        Labels; the target in the order of time if `in_time_order`.
+        Labels; those of the target are in time order if `in_time_order`.
     class_names : tuple of str
         One name per class.
     provenance : str
-        Where the data come from.
+        Source of the data.
     accuracy : float
-        On the target.
+        Accuracy on the target.
     in_time_order : bool
-        Whether the target is a real stream.
+        True if the target is a real stream.
     stand_in_for : str or None
-        The paper's data set in whose place this one is.
+        The paper's data set that this one replaces.
     """
 
     holdout_logits: NDArray[np.float32]
@@ -64,14 +64,14 @@ class Outputs(NamedTuple):
 
 
 def to_bytes(outputs: Outputs, made_by: dict[str, Any]) -> bytes:
-    """The bytes of a file.
+    """Bytes of a file of outputs.
 
     Parameters
     ----------
     outputs : Outputs
-        What to write.
+        The outputs.
     made_by : dict
-        How it was made: data set, model, kind, parameters, seed, command, versions.
+        Origin: data set, model, kind, parameters, seed, command, versions.
     """
     k = len(outputs.class_names)
     if k > 256:
@@ -95,12 +95,12 @@ def to_bytes(outputs: Outputs, made_by: dict[str, Any]) -> bytes:
 
 
 def read(path: Path) -> tuple[Outputs, dict[str, Any]]:
-    """The outputs in a file, and everything it says about them."""
+    """Read outputs from a file, with their origin."""
     return from_bytes(path.read_bytes(), str(path))
 
 
 def from_bytes(data: bytes, name: str) -> tuple[Outputs, dict[str, Any]]:
-    """The outputs in the bytes of a file of that name, and everything it says about them."""
+    """Read outputs from the bytes of a file called `name`, with their origin."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             metadata: dict[str, Any] = json.loads(str(stored["metadata"]))
@@ -119,13 +119,13 @@ def from_bytes(data: bytes, name: str) -> tuple[Outputs, dict[str, Any]]:
         for logits, y in (outputs[:2], outputs[2:4]):
             if logits.shape != (len(y), k):
                 raise ValueError(f"logits of shape {logits.shape} for {len(y)} labels of {k} classes")
-    except Exception as error:  # a damaged archive can trip any part of the reader
+    except Exception as error:  # a damaged archive can raise anything
         raise ValueError(f"{name} is damaged, or not a file of outputs ({error}); delete it.") from error
     return outputs, metadata
 
 
 def commit(data: bytes, dataset: str, model: str, folder: Path = COMMITTED) -> Path:
-    """Write a file for the package; one that is too large is refused."""
+    """Write a file for the package; refuses one that is too large."""
     if len(data) > SIZE_LIMIT:
         raise ValueError(
             f"the outputs of {dataset} {model} have {len(data):,} bytes; a file of the package has at most "

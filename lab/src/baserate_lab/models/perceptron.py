@@ -1,4 +1,4 @@
-"""scikit-learn's MLPClassifier, trained epoch by epoch: with progress, and from a checkpoint."""
+"""Training of scikit-learn's MLPClassifier epoch by epoch, with progress and checkpoints."""
 
 import hashlib
 import os
@@ -26,14 +26,14 @@ def mlp(
     batch_size: int = 200,
     rng: int = 0,
 ) -> Any:
-    """A multi-layer perceptron as the paper's runs had it, not fitted yet.
+    """An unfitted multi-layer perceptron, as in the paper's runs.
 
     Parameters
     ----------
     hidden : tuple of int
-        Sizes of the hidden layers, which are rectified.
+        Sizes of the hidden layers (ReLU).
     epochs, step_size, momentum, batch_size
-        Of the gradient descent, which is plain: no Nesterov, no decay.
+        Settings of gradient descent, without Nesterov momentum or decay of the step size.
     l2 : float
         Weight decay. scikit-learn divides its `alpha` by the batch size, so `alpha` is this times the batch size.
     rng : int
@@ -67,19 +67,19 @@ def fit_in_epochs(
 ) -> Any:
     """Fit an MLPClassifier for exactly `max_iter` epochs.
 
-    Ctrl-C loses the running epoch at most: scikit-learn's own `fit` would take it for the end of the training.
+    Ctrl-C loses at most the running epoch. (scikit-learn's own `fit` would treat it as the end of training.)
 
     Parameters
     ----------
     model : MLPClassifier
         With ``solver="sgd"``, a constant learning rate, no early stopping and a whole number as `random_state`.
     X, y : arrays
-        Training data; samples may be a frame or sparse. With float32 samples the network is float32, too.
+        Training data; samples may be a data frame or sparse. Float32 samples give a float32 network.
     checkpoint : path, optional
-        A file that is written after each epoch. If it is there, training goes on from it, to the same bits as if it
-        had never stopped. If it cannot be written, a line on standard error says so, and training goes on.
+        File written after each epoch. If it exists, training resumes from it, and gives the same bits as without the
+        interruption. If it cannot be written, a line on standard error says so and training continues.
     watch : callable, optional
-        Called after each epoch with a `Moment`; what it raises ends the training.
+        Called after each epoch with a `Moment`; an exception from it ends the training.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def fit_in_epochs(
     seed = check_integer(model.random_state, "random_state", 0)
     labels = np.asarray(y)
     if hasattr(X, "tocsr"):
-        X = X.tocsr()  # whose rows can be taken
+        X = X.tocsr()  # for row indexing
     elif not hasattr(X, "shape"):
         X = np.asarray(X)
     working = clone(model)
@@ -102,7 +102,7 @@ def fit_in_epochs(
     file = None if checkpoint is None else Path(checkpoint)
     done = _resume(working, X, labels, file, run) if file is not None and file.exists() else 0
     for epoch in range(done, model.max_iter):
-        # A seed per epoch: then the state of no generator has to be kept.
+        # One seed per epoch, so that no generator state must be stored.
         working.random_state = seed if epoch == 0 else int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0])
         _run_epoch(working, X, labels)
         if file is not None:
@@ -123,7 +123,7 @@ def _name_of_run(model: Any, X: Any, y: NDArray[Any]) -> str:
     types = samples[0].dtype.str, y.dtype.str
     digest = hashlib.sha256(repr((sorted(model.get_params().items()), X.shape, *types)).encode())
     for array in (*samples, y):
-        # What lies in memory of an array of objects is where they are, not what they are.
+        # The memory of an array of objects holds pointers, not the objects.
         plain = array.astype(str) if array.dtype.hasobject else array
         digest.update(np.ascontiguousarray(plain).data)
     return digest.hexdigest()
@@ -136,7 +136,7 @@ def _write(path: Path, run: str, model: Any) -> None:
 
 
 def _resume(model: Any, X: Any, y: NDArray[Any], path: Path, run: str) -> int:
-    """Put a checkpoint into a model; gives the number of epochs done."""
+    """Load a checkpoint into a model; returns the number of finished epochs."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as stored:
             found = {name: stored[name] for name in stored.files}
@@ -144,7 +144,7 @@ def _resume(model: Any, X: Any, y: NDArray[Any], path: Path, run: str) -> int:
         weights, velocities = ([found[f"{name}{i}"] for i in range(2 * layers)] for name in ("weight", "velocity"))
         found_run, losses = str(found["run"]), [float(loss) for loss in found["losses"]]
         best = min(losses)
-    except Exception as error:  # a damaged archive can trip any part of the reader
+    except Exception as error:  # a damaged archive can raise anything
         raise ValueError(
             f"the checkpoint {path} is damaged or not one of an MLP ({error}); delete it to train anew."
         ) from error
@@ -156,7 +156,7 @@ def _resume(model: Any, X: Any, y: NDArray[Any], path: Path, run: str) -> int:
     rows = slice(0, max(model.batch_size, 1) if isinstance(model.batch_size, int) else 200)
     few = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     with ctrl_c_gets_through():
-        model.partial_fit(few, y[rows], classes=np.unique(y))  # makes everything of the right shape
+        model.partial_fit(few, y[rows], classes=np.unique(y))  # creates all arrays in the right shape
     if [array.shape for array in weights] != [array.shape for array in model.coefs_ + model.intercepts_]:
         raise ValueError(f"the checkpoint {path} is damaged: it lacks weights; delete it to train anew.")
     model.coefs_, model.intercepts_ = weights[:layers], weights[layers:]

@@ -1,4 +1,4 @@
-"""Which base model belongs to which data set, and how it is trained: the table behind every experiment."""
+"""Recipes of all base models: which model is trained on which data set, and with which parameters."""
 
 from typing import Any, NamedTuple
 
@@ -7,16 +7,16 @@ from baserate_lab import datasets
 
 
 class Recipe(NamedTuple):
-    """How a base model is built and trained.
+    """Kind and parameters of a base model.
 
     Attributes
     ----------
     kind : str
         Kind of model, as `baserate_lab.models._kinds` names it.
     parameters : dict
-        Plain values; together with data and seed they name what is in the cache.
+        Plain values; together with data and seed they name the files in the cache.
     note : str
-        What the published run had, where it differs, or what this one is for.
+        Difference from the published run, or purpose of this one.
     """
 
     kind: str
@@ -93,7 +93,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("employment", "logistic"): Recipe("scaled logistic", _STREAM_LOGISTIC, _STREAM),
     ("employment", "forest"): Recipe("forest", _STREAM_FOREST, _STREAM),
 }
-"""By data set and model."""
+"""Recipes by data set and model."""
 
 _LOADERS: dict[str, tuple[str, dict[str, Any]]] = {"arxiv-random": ("arxiv", {"by_time": False})}
 
@@ -104,7 +104,7 @@ def find(dataset: str, model: str) -> Recipe:
     Raises
     ------
     ValueError
-        If there is none; says what there is.
+        If there is none; the message lists those there are.
     """
     known = sorted({name for name, _ in RECIPES})
     if dataset not in known:
@@ -116,6 +116,6 @@ def find(dataset: str, model: str) -> Recipe:
 
 
 def load(dataset: str) -> Dataset:
-    """Load the data set of a recipe; it is fetched if it is not in the cache."""
+    """Load the data set of a recipe; fetch it if it is not in the cache."""
     name, options = _LOADERS.get(dataset, (dataset, {}))
     return datasets.load(name, **options)

@@ -1,4 +1,4 @@
-"""ResNet18 for small images, trained here: the base model of the image experiments."""
+"""ResNet18 for small images, the base model of the image experiments."""
 
 import hashlib
 import os
@@ -12,6 +12,23 @@ from scipy.special import softmax
 from baserate.integrations.training_data import check_finite, check_trained
 from baserate.protocols import FloatArray
 from baserate.state import Component
+from baserate.state.declarations import (
+    LONGEST,
+    Array,
+    Each,
+    Either,
+    Fields,
+    Flag,
+    Generator,
+    Maybe,
+    Number,
+    Saved,
+    Saves,
+    Sizes,
+    Text,
+    Whole,
+    ints,
+)
 from baserate.validation import check_integer, check_real, check_rng
 from baserate_lab.models._training_data import check_training_labels
 from baserate_lab.models.watching import Watcher, no_watcher
@@ -20,33 +37,84 @@ if TYPE_CHECKING:
     from baserate_lab.models._resnet_network import Network
 
 _SCHEDULES = ("one-cycle", "cosine", "constant")
-_AT_ONCE = 500  # images through the network in one go
+_AT_ONCE = 500  # images per batch of prediction
+
+_LARGEST = 1e6  # of weights and means in a state; trained ones are far smaller
+
+
+class _Weights:
+    """The declaration of a network's weights: their shapes follow from its width, which is declared before."""
+
+    def check(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Refuse other names, shapes or types, and numbers that are not finite."""
+        Fields(_layers(sizes.known["width"])).check(value, where, sizes)
+
+
+def _layers(width: int) -> dict[str, Array]:
+    """The weights of a network of some width, by torch's names."""
+    layers = {
+        "mean": Array("f4", (1, "channels", 1, 1), -1e30, 1e30),
+        "std": Array("f4", (1, "channels", 1, 1), 1e-7, 1e30),
+        "stem.0.weight": _weights(width, "channels", 3, 3),
+        **_norm("stem.1", width),
+    }
+    inputs = width
+    for block in range(8):
+        name, outputs = f"stages.{block}", width * 2 ** (block // 2)
+        layers[f"{name}.conv1.weight"] = _weights(outputs, inputs, 3, 3)
+        layers[f"{name}.conv2.weight"] = _weights(outputs, outputs, 3, 3)
+        layers |= _norm(f"{name}.norm1", outputs) | _norm(f"{name}.norm2", outputs)
+        if inputs != outputs:
+            layers[f"{name}.shortcut.0.weight"] = _weights(outputs, inputs, 1, 1)
+            layers |= _norm(f"{name}.shortcut.1", outputs)
+        inputs = outputs
+    return layers | {"head.weight": _weights("k", inputs), "head.bias": _weights("k")}
+
+
+def _weights(*shape: int | str) -> Array:
+    return Array("f4", shape, -_LARGEST, _LARGEST)
+
+
+def _norm(name: str, size: int) -> dict[str, Array]:
+    return {
+        f"{name}.weight": _weights(size),
+        f"{name}.bias": _weights(size),
+        f"{name}.running_mean": _weights(size),
+        f"{name}.running_var": Array("f4", (size,), 0.0, _LARGEST**2),
+        f"{name}.num_batches_tracked": Array("i8", (), 0, LONGEST),
+    }
+
+
+def _problem(saved: Saved) -> str:
+    if saved.sizes["channels"] < 1 or not np.array_equal(saved.state["classes_"], np.arange(saved.sizes["k"])):
+        return "has other classes than 0 to k-1, or no channels"
+    return "" if saved.sizes["k"] > 0 else "has no classes"
 
 
 class ResNet18(Component, saved_as="lab_resnet18"):
-    """A residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
+    """Residual network of 18 layers for images of about 32 x 32 pixels, trained by gradient descent with momentum.
 
-    Needs torch: ``pip install 'baserate-lab[deep]'``. It runs on the processor, in float32. Labels are not smoothed:
-    its probabilities are meant to be honest.
+    Needs torch: ``pip install 'baserate-lab[deep]'``. It runs on the CPU, in float32. Labels are not smoothed, because
+    its probabilities should be calibrated.
 
     Parameters
     ----------
     width : int
-        Channels of the first stage; the last layer sees ``8 * width`` features. Time grows with its square.
+        Channels of the first stage; the last layer has ``8 * width`` inputs. Time grows with the square of the width.
     epochs, batch_size, step_size, momentum, nesterov, l2
-        Of the gradient descent; `l2` is the weight decay.
+        Settings of gradient descent; `l2` is the weight decay.
     schedule : {"one-cycle", "cosine", "constant"}
-        How the step size moves: up to `step_size` in a quarter of the time and down to zero along a cosine, only
-        down, or not at all.
+        Step size over time: up to `step_size` in a quarter of the time and then down to zero along a cosine; only down
+        along a cosine; or constant.
     augment : bool
-        Whether training images are moved by up to four pixels and mirrored at random.
+        True: move training images by up to four pixels and mirror them, at random.
     rng : int or numpy.random.Generator, optional
         Seed of the starting weights, the order of the images and their augmentation.
 
     Attributes
     ----------
     weights_ : dict of arrays
-        Of the network, by torch's names.
+        Weights of the network, by torch's names.
     history_ : list of dict
         Loss and accuracy on the training data in each epoch.
 
@@ -54,6 +122,28 @@ class ResNet18(Component, saved_as="lab_resnet18"):
     ----------
     He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
     """
+
+    saves = Saves(
+        params={
+            "width": Whole(size="width"),
+            "epochs": Whole(),
+            "batch_size": Whole(),
+            "step_size": Number(),
+            "momentum": Number(),
+            "nesterov": Flag(),
+            "l2": Number(),
+            "schedule": Text(_SCHEDULES),
+            "augment": Flag(),
+            "rng": Maybe(Either((Generator(), Whole(0, 2**256)))),
+        },
+        state={
+            "weights_": _Weights(),
+            "history_": Each(Fields({"loss": Number(), "accuracy": Number(0.0, 1.0)})),
+            "classes_": ints("k"),
+        },
+        may_be_empty=True,
+        check=_problem,
+    )
 
     def __init__(
         self,
@@ -97,12 +187,12 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         y : (n,) array of int
             Labels, 0..k-1.
         checkpoint : path, optional
-            A file that is written after each epoch. If it is there, training goes on from it, and with the same number
-            of threads ends in the same bits as if it had never stopped; if it is that of a finished training, the
-            model is read from it. It is in torch's own format, and read as weights only: no code in it is run. If it
-            cannot be written, a line on standard error says so, and training goes on.
+            File written after each epoch. If it exists, training resumes from it and, with the same number of threads,
+            gives the same bits as without the interruption; after a finished training, the model is read from it. It
+            has torch's own format and is read as weights only, so no code in it is run. If it cannot be written, a line
+            on standard error says so and training continues.
         watch : callable, optional
-            Called after each batch with a `Moment`; what it raises ends the training.
+            Called after each batch with a `Moment`; an exception from it ends the training.
         """
         images = _as_images(X)
         labels = check_training_labels(y, len(images))
@@ -121,7 +211,7 @@ class ResNet18(Component, saved_as="lab_resnet18"):
             epochs=check_integer(self.epochs, "epochs", 1),
             step_size=check_real(self.step_size, "step_size", 0, np.inf),
             momentum=momentum,
-            nesterov=bool(self.nesterov) and momentum > 0,  # without momentum it is the same, and torch refuses it
+            nesterov=bool(self.nesterov) and momentum > 0,  # torch refuses Nesterov without momentum
             l2=check_real(self.l2, "l2", 0, np.inf),
             batch_size=check_integer(self.batch_size, "batch_size", 2),
             schedule=self.schedule,
@@ -141,27 +231,27 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         return self
 
     def predict_proba(self, X: NDArray[Any]) -> FloatArray:
-        """Class probabilities of some images."""
+        """Class probabilities of images."""
         return np.asarray(softmax(self.decision_function(X), axis=1))
 
     def decision_function(self, X: NDArray[Any]) -> FloatArray:
-        """Logits of some images."""
+        """Logits of images."""
         network = self._network()
         return _in_parts(network, self._checked(X), len(self.classes_))
 
     def features(self, X: NDArray[Any]) -> FloatArray:
-        """What the last layer sees of some images: (n, 8 * width)."""
+        """Inputs of the last layer for images, (n, 8 * width)."""
         network = self._network()
         return _in_parts(network.features, self._checked(X), 8 * self.width)
 
     @property
     def coef_(self) -> FloatArray:
-        """(k, 8 * width) weights of the last layer."""
+        """Weights of the last layer, (k, 8 * width)."""
         return np.array(self.weights_["head.weight"], dtype=np.float64)
 
     @property
     def intercept_(self) -> FloatArray:
-        """(k,) intercepts of the last layer."""
+        """Intercepts of the last layer, (k,)."""
         return np.array(self.weights_["head.bias"], dtype=np.float64)
 
     def _network(self) -> "Network":

@@ -1,8 +1,8 @@
 """Trained base models by name, with their outputs and features: from the package, the cache, or by training.
 
-What was trained is kept under the name of its data, parameters and seed, so that no sweep trains twice. A model that
-takes epochs is kept itself; one that scikit-learn fits in one go is fitted again when it is asked for, and only its
-outputs and features are kept. Arrays are kept as numpy's files without pickle; the checkpoint of a `ResNet18` is
+Results of training are cached under a name made of data, parameters and seed, so that nothing is trained twice. A model
+that trains in epochs is cached itself. A model that scikit-learn fits in one call is fitted again when needed, and only
+its outputs and features are cached. Arrays are stored as numpy files without pickle; the checkpoint of a `ResNet18` has
 torch's own format, read as weights only.
 """
 
@@ -32,13 +32,13 @@ from baserate_lab.models.recipes import Recipe
 from baserate_lab.models.transformer_head import TransformerHead
 from baserate_lab.models.watching import Watcher, no_watcher, progress_bar
 
-_VERSION = 1  # of all that is kept or packaged: raise it when the same parameters come to mean another training
+_VERSION = 1  # of cached and packaged files: raise it when the same parameters would give another model
 NEVER = -1e4
-"""The logit of a probability of 0: finite, and 0 again after the softmax."""
+"""Logit of a probability of 0: finite, and 0 again after the softmax."""
 
 
 class Features(NamedTuple):
-    """What a trained model's last layer sees of holdout and target (float32), their labels, and that layer."""
+    """Inputs of a trained model's last layer on holdout and target (float32), their labels, and that layer."""
 
     holdout: NDArray[np.float32]
     holdout_y: IntArray
@@ -48,23 +48,23 @@ class Features(NamedTuple):
 
 
 def train(dataset: str, model: str, *, seed: int = 0, train_share: float = TRAIN_SHARE, progress: bool = True) -> Any:
-    """A trained base model.
+    """Train a base model, or load it from the cache.
 
     Parameters
     ----------
     dataset, model : str
         A pair of `baserate_lab.models.RECIPES`.
     seed : int
-        Of the split of the source into training and holdout, and of the training.
+        Seed of the split of the source into training and holdout, and of the training.
     train_share : float
-        The part of the source that is trained on, in every class; the rest is the holdout.
+        Share of every class of the source that is trained on; the rest is the holdout.
     progress : bool
-        Whether to show progress on standard error.
+        True: show progress on standard error.
 
     Returns
     -------
     estimator
-        With `predict_proba`. Ctrl-C loses the running epoch at most: called again, training goes on.
+        Has `predict_proba`. Ctrl-C loses at most the running epoch: the next call resumes.
     """
     run = _Run(dataset, model, seed, train_share)
     with _watching(f"{dataset} {model}", progress) as watch:
@@ -80,21 +80,21 @@ def outputs(
     progress: bool = True,
     packaged: bool = True,
 ) -> Outputs:
-    """What a trained base model says about holdout and target.
+    """Outputs of a trained base model on holdout and target.
 
     Parameters
     ----------
     dataset, model, seed, train_share, progress
         As in `train`.
     packaged : bool
-        Whether the files that come with the package may be used: they need neither data nor training.
+        True: use the files of the package if possible, which need neither data nor training.
     """
     recipe, seed = recipes.find(dataset, model), check_integer(seed, "seed", 0)
     file = output_files.COMMITTED / f"{dataset}-{model}.npz"
     if packaged and file.exists():
         found, made_by = output_files.read(file)
         wanted = {"version": _VERSION, **_plain(recipe, seed, train_share)}
-        made_by = {"version": 1, **made_by}  # the first files do not name theirs
+        made_by = {"version": 1, **made_by}  # the first files have no version
         if all(made_by.get(key) == value for key, value in wanted.items()):
             return found
     data = _Run(dataset, model, seed, train_share).outputs(progress)
@@ -102,14 +102,14 @@ def outputs(
 
 
 def outputs_as_bytes(dataset: str, model: str, *, seed: int = 0, progress: bool = True) -> bytes:
-    """The file that `outputs` keeps in the cache, for the package."""
+    """Bytes of the file that `outputs` writes to the cache, for the package."""
     return _Run(dataset, model, seed).outputs(progress)
 
 
 def features(
     dataset: str, model: str, *, seed: int = 0, train_share: float = TRAIN_SHARE, progress: bool = True
 ) -> Features:
-    """What the last layer of a trained base model sees of holdout and target.
+    """Inputs of the last layer of a trained base model on holdout and target.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def features(
     Raises
     ------
     NoLastLayerError
-        A TypeError. If the model has no last linear layer, as a random forest.
+        A TypeError, if the model has no last linear layer (a random forest, for example).
     """
     run = _Run(dataset, model, seed, train_share)
     stored, layer = run.kept_features(), None
@@ -135,7 +135,7 @@ def features(
 
     def see(X: Any) -> FloatArray:
         nonlocal layer
-        if layer is None:  # all else came out of the cache
+        if layer is None:  # everything else came from the cache
             layer = last_layer_of(train(dataset, model, seed=seed, train_share=train_share, progress=False))
         return layer.features(X)
 
@@ -160,7 +160,7 @@ class _Run:
         self.checksum = checksum(self.data)
         named = {"version": _VERSION, "data": self.checksum, "model": model, **self._plain()}
         key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
-        # Made when something is written: reading what is there must not need the right to write.
+        # Created with the first file, so that reading needs no write permission.
         self.folder = cache_folder() / "models" / f"{dataset}-{model}-{key[:32]}"
         self.rows, self.held = split(self.data.source_y, self.seed, self.train_share)
 
@@ -182,7 +182,7 @@ class _Run:
         )
 
     def kept_features(self) -> dict[str, NDArray[Any]] | None:
-        """Features and last layer out of the cache, if all of them are there and what they should be."""
+        """Features and last layer from the cache, if all are there and valid."""
         n, m, k = len(self.held), len(self.data.target_y), len(self.data.class_names)
         found: dict[str, NDArray[Any]] = {}
         for name, rows in {"holdout": n, "target": m, "coef": k, "intercept": k}.items():
@@ -196,13 +196,13 @@ class _Run:
                 shape = (rows,) if name == "intercept" else (rows, *found["holdout"].shape[1:])
                 if found[name].shape != shape or found[name].dtype != dtype or len(found["holdout"].shape) != 2:
                     raise ValueError(f"it has shape {found[name].shape} and dtype {found[name].dtype}")
-            except Exception as error:  # a damaged file can trip any part of the reader
+            except Exception as error:  # a damaged file can raise anything
                 say(f"baserate: {file} is damaged ({error}); it is made anew.")
                 return None
         return found
 
     def outputs(self, progress: bool) -> bytes:
-        """The file of outputs, from the cache if it is there."""
+        """Bytes of the file of outputs, from the cache if it exists."""
         file = self.folder / "outputs.npz"
         if file.exists():
             try:
@@ -247,9 +247,9 @@ class _Run:
         return layer.features(X)
 
     def spread(self, trained: Any, layer: LastLayer) -> LastLayer:
-        """The layer with one row per class; one that the training data have no sample of has probability 0.
+        """The layer with one row per class; a class without training samples has probability 0.
 
-        Some models have no row for such a class, others one that was never trained.
+        Some models have no row for such a class, others have an untrained one.
         """
         seen = np.unique(self.data.source_y[self.rows])
         rows = np.searchsorted(getattr(trained, "classes_", np.arange(len(layer.coef))), seen)
@@ -294,7 +294,7 @@ def checksum(data: Dataset) -> str:
 
 def _plain(recipe: Recipe, seed: int, train_share: float) -> dict[str, Any]:
     named = {"kind": recipe.kind, "parameters": recipe.parameters, "seed": seed}
-    if train_share != TRAIN_SHARE:  # what was kept before there was a choice does not name it
+    if train_share != TRAIN_SHARE:  # files from before this option do not name it
         named["train_share"] = train_share
     found: dict[str, Any] = json.loads(json.dumps(named))
     return found

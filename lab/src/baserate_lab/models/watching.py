@@ -1,4 +1,4 @@
-"""Watching a training that takes a while: what it reports, and a progress bar on standard error."""
+"""Progress of a long training: its callback, and a progress bar on standard error."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """Where a training stands: after `step` of `steps` batches of `epoch` (from 1); means over the epoch so far."""
+    """Progress of a training: after `step` of `steps` batches of `epoch` (from 1); means over the epoch so far."""
 
     epoch: int
     epochs: int
@@ -20,23 +20,23 @@ class Moment(NamedTuple):
 _SECONDS_BETWEEN_LINES = 30.0
 
 Watcher = Callable[[Moment], None]
-"""Called after every batch or epoch. What it raises ends the training, as Ctrl-C does."""
+"""Callback after every batch or epoch. An exception from it ends the training, as Ctrl-C does."""
 
 
 def no_watcher(moment: Moment) -> None:
-    """Watch nothing."""
+    """Ignore progress."""
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Watcher]:
     """A watcher that shows loss, accuracy and time left on standard error.
 
-    On a terminal it is a bar, in a file a line every half minute.
+    It is a bar on a terminal, and a line every half minute in a file.
 
     Parameters
     ----------
     title : str
-        What is trained.
+        Name of the model.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def progress_bar(title: str) -> Iterator[Watcher]:
     from baserate.commands.progress import progress_bars
 
     began = printed = monotonic()
-    before = 0.0  # what had been done when this began: a training may go on from a checkpoint
+    before = 0.0  # progress at the start: training may resume from a checkpoint
     first = True
     with progress_bars() as progress:
         task, console = progress.add_task(title), progress.console

@@ -1,10 +1,10 @@
-"""What a table or a figure of the paper is: which cells it needs, and how they are laid out."""
+"""Description of a table or figure of the paper: the cells it needs, and their layout."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 if TYPE_CHECKING:
     from baserate_lab.paper.findings import Findings
@@ -14,34 +14,34 @@ Varying = Literal["", "marginal", "batch_size", "train_share", "n_rounds"]
 
 
 class Artefact(NamedTuple):
-    """A table or a figure.
+    """A table or figure of the paper.
 
     Attributes
     ----------
     name : str
-        As on the command line, such as ``table-uols``.
+        Name on the command line, such as ``table-uols``.
     title : str
-        A line that says what is shown.
+        One line that says what is shown.
     where : str
-        Where in the paper it is.
+        Place in the paper.
     kind : "table" or "figure"
         A table has one row per method; a figure one line per method.
     metrics : tuple of str
-        One table or panel for each.
+        Metrics shown, each in its own table or panel.
     columns : tuple of str
-        Fields of a record: those that divide a table into columns, or a figure into panels.
+        Fields of a record that divide a table into columns, or a figure into panels.
     cells : callable
-        From a number of seeds to all cells. It may use fewer where one takes very long.
+        Returns all cells for a number of seeds; may use fewer seeds if a cell takes very long.
     x : str
-        A figure's horizontal axis: ``holdout``, ``variant`` (its number), or ``round``.
+        Horizontal axis of a figure: ``holdout``, ``variant`` (its number), or ``round``.
     varying : str
-        The field of a cell, beyond those that every record has, that tells its cells apart: their variant.
+        Field of a cell that tells its variants apart, if the fields of a record do not.
     claims : callable
-        From what was found to what the paper says about it.
+        Returns the paper's claims, checked against the findings.
     timeline : callable
-        From what was found to a stream over time, for a figure whose axis is ``round``.
+        Returns a stream over time, for a figure whose axis is ``round``.
     note : str
-        What the reader should know, such as what differs from the published run.
+        Remarks for the reader, such as differences from the published run.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Artefact(NamedTuple):
     kind: Literal["table", "figure"]
     metrics: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: Callable[[int], list[Cell]]
+    cells: Callable[[int], list[PaperCell]]
     x: str = ""
     varying: Varying = ""
     claims: Callable[["Findings"], list[Claim]] = lambda _: []

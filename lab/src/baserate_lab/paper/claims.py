@@ -1,4 +1,4 @@
-"""What the paper says about its numbers, asked of ours."""
+"""Claims of the paper about its numbers, checked on ours."""
 
 import itertools
 import math
@@ -10,30 +10,30 @@ from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
 from baserate_lab.paper.printed import Printed
 from baserate_lab.paper.runs.methods import PAPER
-from baserate_lab.paper.runs.problems import FASHION, MNIST, Problem
+from baserate_lab.paper.runs.problems import FASHION, MNIST, PaperProblem
 
 
 def standard_error(values: FloatArray) -> float:
-    """Of a mean over seeds; infinite for a single one."""
+    """Standard error of a mean over seeds; infinite for a single seed."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
 def spread(cell: Printed) -> float:
-    """The printed standard deviation; one that is printed as 0 is anything up to half of the last digit."""
+    """Printed standard deviation; if printed as 0, half of the last digit."""
     digits = len(cell.std_text.partition(".")[2])
     return max(cell.std or 0.0, 0.5 * 10.0**-digits)
 
 
 def on_images(findings: Findings, shifts: Sequence[str]) -> list[Claim]:
-    """Order and gap on the two image sets whose networks are trained here as there."""
+    """Claims on order and gap for the two image sets whose networks are trained as in the paper."""
     found = []
     for problem in (MNIST, FASHION):
         found += [same_order(findings, problem, shifts, PAPER), same_gap(findings, problem, shifts)]
     return found
 
 
-def same_order(findings: Findings, problem: Problem, shifts: Iterable[str], methods: Iterable[str]) -> Claim:
-    """Every pair of methods that the paper separates comes in the same order here.
+def same_order(findings: Findings, problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str]) -> Claim:
+    """Claim that every pair of methods that the paper separates has the same order here.
 
     A pair is separated if its printed means differ by more than two standard deviations of their difference.
     """
@@ -60,8 +60,8 @@ def same_order(findings: Findings, problem: Problem, shifts: Iterable[str], meth
     return Claim(name, text, not wrong, evidence)
 
 
-def same_gap(findings: Findings, problem: Problem, shifts: Iterable[str]) -> Claim:
-    """What FLH-FTL gains on the base model agrees with the paper within two pooled standard deviations."""
+def same_gap(findings: Findings, problem: PaperProblem, shifts: Iterable[str]) -> Claim:
+    """Claim that the gain of FLH-FTL over the base model agrees with the paper within two pooled stds."""
     name = findings.artefact.name
     text = f"{problem.title}: the gap Base - FLH-FTL agrees with the paper's within two pooled stds."
     parts, holds = [], True
@@ -84,6 +84,6 @@ def same_gap(findings: Findings, problem: Problem, shifts: Iterable[str]) -> Cla
     return Claim(name, text, holds if parts else None, ", ".join(parts) or "not run")
 
 
-def _gaps(findings: Findings, problem: Problem, shift: str, a: str, b: str) -> FloatArray:
+def _gaps(findings: Findings, problem: PaperProblem, shift: str, a: str, b: str) -> FloatArray:
     where = {"dataset": problem.dataset, "model": problem.model, "shift": shift}
     return paired(*(findings.values("error", method=method, **where) for method in (a, b)))

@@ -1,9 +1,9 @@
-"""How much labelled data each method needs."""
+"""Figure: error against the amount of labelled data."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10
 
@@ -11,13 +11,13 @@ PROBLEM, SHIFT = CIFAR10, "mon"
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
-def cells(seeds: int) -> list[Cell]:
-    """The same streams with every size of holdout."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of the same streams with every size of holdout."""
     return [cell for size in SIZES for cell in grid(PROBLEM, (SHIFT,), PAPER, seeds, holdout=size)]
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """FLH-FTL hardly depends on the size, UOGD does."""
+    """Claim that FLH-FTL hardly depends on the size of the holdout, and UOGD does."""
     errors = {
         method: [findings.values("error", method=method, holdout=size) for size in (SIZES[0], SIZES[-1])]
         for method in ("FLH-FTL", "UOGD")

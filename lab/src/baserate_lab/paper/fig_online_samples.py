@@ -1,9 +1,9 @@
-"""How the methods fare with more samples a round."""
+"""Figure: error against the number of samples per round."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10
 
@@ -12,13 +12,13 @@ SIZES = (1, 3, 10, 30, 100, 300)
 METHODS = (*PAPER, "BBSE")
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Streams of every batch size."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of streams with every batch size."""
     return [cell for size in SIZES for cell in grid(PROBLEM, (SHIFT,), METHODS, seeds, batch_size=size)]
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """BBSE alone becomes competitive."""
+    """Claim that BBSE alone becomes competitive with many samples per round."""
     text = (
         "BBSE alone, far behind with few samples a round, becomes competitive with many: it comes within half a point "
         "of FLH-FTL, and below UOGD."
@@ -54,5 +54,5 @@ ARTEFACT = Artefact(
     x="variant",
     varying="batch_size",
     claims=claims,
-    note="The figure prints no numbers to compare with. BBSE plays the last sighting.",
+    note="The figure prints no numbers to compare with. BBSE uses the latest estimate.",
 )

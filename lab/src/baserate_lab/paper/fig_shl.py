@@ -1,4 +1,4 @@
-"""A stream with a real shift, over time."""
+"""Figure: a stream with a real shift, over time."""
 
 import numpy as np
 
@@ -7,18 +7,18 @@ from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.run import Timeline
 from baserate_lab.paper.runs import base_models
 from baserate_lab.paper.runs.adapting import BLOCKS
-from baserate_lab.paper.runs.cells import REAL, Cell, grid
+from baserate_lab.paper.runs.cells import REAL, PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import SHL
 
 
-def cells(seeds: int) -> list[Cell]:
-    """The stream as it came; a seed chooses the part of the holdout only."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of the stream in its own order; a seed only chooses the part of the holdout."""
     return list(grid(SHL, (REAL,), PAPER, seeds, n_rounds=7000))
 
 
 def timeline(findings: Findings) -> Timeline | None:
-    """The methods over time, each the mean over its seeds, and the labels themselves."""
+    """Methods over time, averaged over seeds, and the label frequencies."""
     curves = {}
     for group in findings.groups():
         found = findings.results(group).values()
@@ -33,7 +33,7 @@ def timeline(findings: Findings) -> Timeline | None:
     base = base_models.load(first.dataset, first.model, first.model_seed, first.train_share, False)
     n_rounds = -(-len(base.target_y) // first.batch_size)
     labels = np.eye(len(base.class_names))[base.target_y]
-    # The same blocks of rounds as those of the results, in samples.
+    # The blocks of rounds of the results, in samples.
     sizes = [len(block) for block in np.array_split(np.arange(n_rounds), BLOCKS)]
     mixes = [part.mean(axis=0) for part in np.split(labels, first.batch_size * np.cumsum(sizes)[:-1])]
     return Timeline(curves, np.array(mixes), base.class_names, n_rounds / BLOCKS)

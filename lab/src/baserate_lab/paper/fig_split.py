@@ -1,9 +1,9 @@
-"""Whether labelled data are better spent on training or on the holdout."""
+"""Figure: error against the share of labelled data used for training instead of the holdout."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import CIFAR10_SMALL
 
@@ -11,8 +11,8 @@ PROBLEM, SHIFT, SAMPLES = CIFAR10_SMALL, "mon", 50_000
 SHARES = (0.2, 0.35, 0.5, 0.7, 0.9)
 
 
-def cells(seeds: int) -> list[Cell]:
-    """A base model for each share."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells with a base model for each share."""
     return [
         cell
         for share in SHARES
@@ -21,7 +21,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """FLH-FTL gains from training on more, though that leaves it less holdout."""
+    """Claim that FLH-FTL gains from more training data, though that leaves less holdout."""
     text = "FLH-FTL is at its best with the largest part for training, though that leaves the least holdout."
     found = {share: findings.values("error", method="FLH-FTL", train_share=share) for share in SHARES}
     if not all(found.values()):

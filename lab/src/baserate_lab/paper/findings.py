@@ -1,4 +1,4 @@
-"""The results behind an artefact: by seed, and as records beside the paper's numbers."""
+"""Results behind an artefact: by seed, and as records beside the paper's numbers."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -11,29 +11,31 @@ from baserate_lab.paper import printed
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages.records import Record
 from baserate_lab.paper.runs import problems
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 _SHORT = {"marginal": "marginal", "batch_size": "batch", "train_share": "train", "n_rounds": "rounds"}
-_FIELDS = {"minutes": "seconds"}  # a metric that is a field of a result in another unit
+_FIELDS = {"minutes": "seconds"}  # metrics that are fields of a result in another unit
 _SCALE = {"minutes": 1 / 60}
 
 
 class Findings:
-    """What was found for one artefact.
+    """Results of one artefact.
 
     Parameters
     ----------
     artefact : Artefact
         The table or figure.
-    cells : sequence of Cell
-        Those that were asked for.
-    results : mapping of Cell to Result
-        Those that were run.
+    cells : sequence of PaperCell
+        The cells that were asked for.
+    results : mapping of PaperCell to PaperResult
+        The results of those that were run.
     """
 
-    def __init__(self, artefact: Artefact, cells: Sequence[Cell], results: Mapping[Cell, Result]) -> None:
+    def __init__(
+        self, artefact: Artefact, cells: Sequence[PaperCell], results: Mapping[PaperCell, PaperResult]
+    ) -> None:
         self.artefact = artefact
-        self._groups: dict[Cell, dict[int, Result]] = {}
+        self._groups: dict[PaperCell, dict[int, PaperResult]] = {}
         for cell in cells:
             found = self._groups.setdefault(cell._replace(seed=0, model_seed=0), {})
             if cell in results:
@@ -41,7 +43,7 @@ class Findings:
 
     @cached_property
     def records(self) -> list[Record]:
-        """One per group of seeds and metric."""
+        """Records, one per group of seeds and metric."""
         return [
             record
             for group, found in self._groups.items()
@@ -50,7 +52,7 @@ class Findings:
         ]
 
     def values(self, metric: str, **fields: Any) -> dict[int, float]:
-        """A metric by seed, of the one group with these fields; empty if it was not run.
+        """Values of a metric by seed, for the one group with these fields; empty if it was not run.
 
         Parameters
         ----------
@@ -68,15 +70,15 @@ class Findings:
             raise ValueError(f"{len(fitting)} groups of {self.artefact.name} have {fields}; name more fields.")
         return {} if not fitting else _values(fitting[0], metric)
 
-    def groups(self) -> list[Cell]:
+    def groups(self) -> list[PaperCell]:
         """The cells, without their seeds."""
         return list(self._groups)
 
-    def results(self, group: Cell) -> dict[int, Result]:
+    def results(self, group: PaperCell) -> dict[int, PaperResult]:
         """The results of a group by seed."""
         return self._groups[group]
 
-    def _record(self, group: Cell, found: dict[int, Result], metric: str) -> Record | None:
+    def _record(self, group: PaperCell, found: dict[int, PaperResult], metric: str) -> Record | None:
         name, varying = self.artefact.name, self.artefact.varying
         variant = f"{_SHORT[varying]}={getattr(group, varying)}" if varying else ""
         problem = problems.find(group.dataset, group.model)
@@ -96,7 +98,7 @@ class Findings:
             group.dataset,
             group.model,
             group.shift,
-            group.holdout or None,  # learners have none
+            group.holdout or None,  # learners have no holdout
             group.method,
             metric,
             float(values.mean()) if len(values) else None,
@@ -110,7 +112,7 @@ class Findings:
         )
 
 
-def _values(found: Mapping[int, Result], metric: str) -> dict[int, float]:
+def _values(found: Mapping[int, PaperResult], metric: str) -> dict[int, float]:
     field, scale = _FIELDS.get(metric, metric), _SCALE.get(metric, 1.0)
     raw = {seed: getattr(result, field) for seed, result in sorted(found.items())}
     return {seed: scale * value for seed, value in raw.items() if value is not None}

@@ -1,15 +1,15 @@
-"""Every number that the paper's tables print, so that ours can be held against it without typing one twice.
+"""All numbers in the paper's tables, for comparison with ours.
 
-They are from Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023. Its
-tables are counted in the order in which they appear; ``where`` names the table and the part of it. The figures print
-no numbers, and where a table prints a dash there is no row.
+They are from Baby et al., "Online Label Shift: Optimal Dynamic Regret meets Practical Algorithms", NeurIPS 2023. Tables
+are numbered in the order in which they appear; ``where`` names the table and the part of it. The figures print no
+numbers, and a dash in a table gives no row.
 
-The numbers and their digits are as printed; these labels are not, and ``where`` says what is printed instead:
+The numbers and their digits are as printed. These labels are changed, and ``where`` gives the printed ones:
 
 - Table 10 has a row FTFWH with the numbers of FTH: on Ber and Sin they are those of FTH in Table 8, not of FTFWH. It is
-  FTH here. RW-FLH-FTL is FLH-FTL there, as the text says.
+  FTH here. RW-FLH-FTL in that table is FLH-FTL, as the text says.
 - Table 5 has columns "CT-RS w FLH" and "CT-RS w FLT-FTL", which in Table 3 are FTH and FLH-FTL. They are so here.
-- Table 6 does not say by what CT-RS follows the mix; it is taken to be by FLH-FTL.
+- Table 6 does not name the tracker of CT-RS; it is taken to be FLH-FTL.
 
 The captions of Tables 2, 5 and 6 name no shift. For the last two the text says Ber; for Table 2, the random forest, it
 does not, and Ber is our reading.
@@ -24,31 +24,30 @@ _GROWTHS = ("time", "memory")
 
 
 class Printed(NamedTuple):
-    """One number of one table.
+    """One number of a table in the paper.
 
     Attributes
     ----------
     artefact : str
-        Which table, such as ``table-uols``.
+        Name of the table, such as ``table-uols``.
     where : str
-        Where in the paper it is, and the label printed there if it is not that of ``method``.
+        Place in the paper, and the printed label if it differs from ``method``.
     dataset : str
         ``synthetic``, ``mnist``, ``cifar10``, ``eurosat``, ``fashion`` or ``arxiv``; empty for complexities.
     shift : str
         ``mon``, ``squ``, ``sin`` or ``ber``; empty for complexities.
     variant : str
-        ``marginal=BBSE`` and the like; mostly empty.
+        A setting such as ``marginal=BBSE``; mostly empty.
     method : str
         Label as in the paper.
     metric : str
-        ``error`` (percent), ``mse``, ``minutes``, or how ``time`` or ``memory`` grows with the number of rounds T.
+        ``error`` (percent), ``mse``, ``minutes``, or the growth of ``time`` or ``memory`` with the number of rounds T.
     mean, std : float or None
         The number and its standard deviation; None for a growth.
     mean_text, std_text : str
-        The same as printed, since the number of digits says how exact they are. A growth such as ``T log T`` has no
-        deviation.
+        The same as printed, since the digits show the precision. A growth such as ``T log T`` has no deviation.
     bold : bool
-        Whether it is set in bold.
+        True if printed in bold.
     """
 
     artefact: str
@@ -72,7 +71,7 @@ def _number(text: str, metric: str) -> float | None:
 
 @cache
 def load() -> tuple[Printed, ...]:
-    """Give all numbers, table by table and row by row.
+    """Load all numbers, table by table and row by row.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def _by_key() -> dict[tuple[str, ...], Printed]:
 
 
 def find(artefact: str, *, dataset: str, shift: str, variant: str, method: str, metric: str) -> Printed | None:
-    """Give the number of one cell, or None if the paper prints none.
+    """Number of one cell, or None if the paper prints none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where the published runs deviate from the algorithms as stated, so that their numbers can be met; nowhere else."""
+"""Methods as in the published runs, where these differ from the stated algorithms. Used only to reproduce the paper."""
 
 from typing import Any
 
@@ -12,40 +12,46 @@ from baserate.adapters.rogd import class_gradients
 from baserate.protocols import Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
 from baserate.state import Component
+from baserate.state.declarations import Maybe, Part, Saves, vectors
 
 
 class Lagged(Component, saved_as="lab_lagged"):
-    """A tracker that hears of each sighting one round late, as FLH-FTL did in the published runs."""
+    """Tracker that receives each estimate one round late, as FLH-FTL did in the published runs."""
+
+    saves = Saves(params={"tracker": Part(Tracker, {"k": "k"})}, state={"_waiting": Maybe(vectors("k"))})
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
         self._waiting: FloatArray | None = None
 
     def predict(self) -> FloatArray:
-        """What the tracker predicts from all sightings but the last."""
+        """Prediction from all estimates but the last."""
         return self.tracker.predict()
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
-        """Hand the previous sighting on, and keep this one."""
+        """Update with the previous estimate, and hold this one back."""
         if self._waiting is not None:
             self.tracker.update(self._waiting)
         self._waiting = np.array(z, dtype=np.float64)
 
     def reset(self) -> None:
-        """Forget every sighting."""
+        """Forget all estimates."""
         self.tracker.reset()
         self._waiting = None
 
 
 class PublishedROGD(ROGD, saved_as="lab_published_rogd"):
-    """ROGD as run.
+    """ROGD as in the published runs.
 
-    Its gradient is of the joint confusion matrix; a class that the prior rules out has no say in it, and so hardly
-    comes back; and it is not shortened, but where it is longer than 10 the loss is differenced instead.
+    It differs from the stated algorithm in three ways. The gradient uses the joint confusion matrix. A class whose
+    prior is near 0 does not contribute, so it hardly recovers. The gradient is not clipped; if it is longer than 10,
+    finite differences of the loss replace it.
     """
 
+    saves = ROGD.saves
+
     _LEAST, _LONGEST, _WIDTH = 1e-7, 10.0, 0.01
-    _COEFFICIENTS = (1.5, -0.6, 0.1)  # of differences over one, two and three widths
+    _COEFFICIENTS = (1.5, -0.6, 0.1)  # of the differences over one, two and three widths
 
     def _observe(self, proba: FloatArray, labels: IntArray | None) -> None:
         if len(proba) == 0:
@@ -77,9 +83,9 @@ class PublishedROGD(ROGD, saved_as="lab_published_rogd"):
 
 
 class _OnTheSphere:
-    """The weights are put back to their trained length after every step, not only when they leave the ball.
+    """Projection of the weights to their trained norm after every step, not only when they leave the ball.
 
-    Intercepts stay as they were trained: only weights were moved.
+    Intercepts keep their trained values: only weights are updated.
     """
 
     source_head_: FloatArray
@@ -95,22 +101,26 @@ class _OnTheSphere:
 
 
 class PublishedUOGD(_OnTheSphere, UOGD, saved_as="lab_published_uogd"):
-    """UOGD as run."""
+    """UOGD as in the published runs."""
+
+    saves = UOGD.saves
 
 
 class PublishedATLAS(_OnTheSphere, ATLAS, saved_as="lab_published_atlas"):
-    """ATLAS as run, but for its look at the batch that it is about to predict."""
+    """ATLAS as in the published runs, except that it does not use a batch before predicting it."""
+
+    saves = ATLAS.saves
 
 
 def published_step_sizes(coef: FloatArray, lipschitz: float, sigma: float, horizon: int) -> dict[str, Any]:
-    """The step size of UOGD and the step sizes of ATLAS as run.
+    """Step sizes of UOGD and ATLAS in the published runs.
 
     Parameters
     ----------
     coef : (k, d) array
         The last layer as trained.
     lipschitz : float
-        The longest gradient that was met when trying random weights and samples.
+        Norm of the longest gradient found with random weights and samples.
     sigma : float
         The least eigenvalue of the joint confusion matrix.
     horizon : int

@@ -1,4 +1,4 @@
-"""The theory, shown: how the trackers' error, the regret and LPA's switches grow with the number of rounds.
+"""Growth of the trackers' error, the regret and LPA's switches with the number of rounds, against the theory.
 
 ``python -m baserate_lab.paper.rates`` prints the tables, and draws the figure with ``--figure FILE`` (a quarter of an
 hour on two cores).
@@ -34,12 +34,12 @@ LENGTHS = tuple(2**i for i in range(8, 16))
 
 
 def _mixed(alpha: FloatArray) -> FloatArray:
-    """The path that goes from all classes alike to class 0 alone and back, as alpha from 0 to 1."""
+    """Path between the uniform mix (alpha 0) and class 0 alone (alpha 1)."""
     return np.asarray((1 - alpha)[:, np.newaxis] / K + alpha[:, np.newaxis] * np.eye(K)[0])
 
 
 MakePath = Callable[[int, np.random.Generator], FloatArray]
-# With V fixed: the same shape, however many rounds it takes.
+# With V fixed: the same shape for any number of rounds.
 FIXED: dict[str, MakePath] = {
     "step": lambda n, _: _mixed((np.arange(n) >= n // 2).astype(float)),
     "ramp": lambda n, _: Monotone().path(n, K),
@@ -67,39 +67,39 @@ TRACKERS: dict[str, Callable[[FloatArray], Tracker]] = {
 
 
 def variation(path: FloatArray) -> float:
-    """V, the total variation of a path (L1)."""
+    """Total variation V of a path, in the L1 norm."""
     return float(np.abs(np.diff(path, axis=0)).sum())
 
 
-class Run(NamedTuple):
-    """One tracker on one path: total squared error, and how often its prediction changed."""
+class PathResult(NamedTuple):
+    """One tracker on one path: total squared error, and number of changes of its prediction."""
 
     error: float
     switches: int
 
 
-def play(tracker: Tracker, path: FloatArray, rng: np.random.Generator) -> Run:
-    """Show a tracker the label frequencies of batches drawn along a path."""
-    sightings = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
+def track_path(tracker: Tracker, path: FloatArray, rng: np.random.Generator) -> PathResult:
+    """PathResult a tracker on the label frequencies of batches drawn along a path."""
+    estimates = rng.multinomial(BATCH_SIZE, path) / BATCH_SIZE
     played = np.empty_like(path)
-    for t, z in enumerate(sightings):
+    for t, z in enumerate(estimates):
         played[t] = tracker.predict()
         tracker.update(z)
     switches = int((np.diff(played, axis=0) != 0).any(axis=1).sum())
-    return Run(float(((played - path) ** 2).sum()), switches)
+    return PathResult(float(((played - path) ** 2).sum()), switches)
 
 
-def play_all(path_name: str, n_rounds: int, seed: int, trackers: Sequence[str]) -> dict[str, Run]:
-    """Some trackers on the same sightings."""
+def track_all(path_name: str, n_rounds: int, seed: int, trackers: Sequence[str]) -> dict[str, PathResult]:
+    """PathResult several trackers on the same batches."""
     runs = {}
     for name in trackers:
         rng = np.random.default_rng([seed, n_rounds, list(PATHS).index(path_name)])
         path = PATHS[path_name](n_rounds, rng)
-        runs[name] = play(TRACKERS[name](path), path, rng)
+        runs[name] = track_path(TRACKERS[name](path), path, rng)
     return runs
 
 
-def run(
+def run_rates(
     paths: Iterable[str] = tuple(PATHS),
     trackers: Sequence[str] = tuple(TRACKERS),
     lengths: Sequence[int] = LENGTHS,
@@ -108,9 +108,9 @@ def run(
     n_jobs: int = 1,
 ) -> dict[tuple[str, str], FloatArray]:
     """Total squared error and switches of every tracker on every path: arrays of shape (lengths, seeds, 2)."""
-    # The longest first, so that no core is left waiting at the end.
+    # The longest first, so that no core is idle at the end.
     cells = list(itertools.product(sorted(lengths, reverse=True), list(paths), range(n_seeds)))
-    jobs = (delayed(play_all)(path, n_rounds, seed, trackers) for n_rounds, path, seed in cells)
+    jobs = (delayed(track_all)(path, n_rounds, seed, trackers) for n_rounds, path, seed in cells)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     console = Console(stderr=True)
     found: dict[tuple[str, str], FloatArray] = {}
@@ -139,7 +139,7 @@ def slope(errors: FloatArray, lengths: Sequence[int] = LENGTHS) -> Slope:
 
 
 def slope_of_mean(values: FloatArray, lengths: Sequence[int]) -> Slope:
-    """The same for the mean over seeds, where single seeds may be negative; the margin by leaving out one at a time."""
+    """Fit a power of T to the mean over seeds, as single seeds may be negative; the margin is from the jackknife."""
     n = values.shape[1]
     logs = np.log(lengths)
     left_out = (values.sum(axis=1, keepdims=True) - values) / (n - 1)
@@ -164,8 +164,8 @@ REGRET_TRACKERS = ("FLH-FTL", "FLH-FTL (window)", "Arrows", "global mean")
 def regrets(path_name: str, n_rounds: int, seed: int) -> dict[str, float]:
     """Dynamic regret in log loss of adapters on the paper's synthetic data, over the whole labelled pool.
 
-    The path stays where every class has a tenth at least, and the played mixes are projected to a hundredth at least,
-    so that the log loss is Lipschitz, as the theorem asks.
+    Every class has at least a tenth of the true mix, and tracked mixes are projected to at least a hundredth, so that
+    the log loss is Lipschitz, as the theorem assumes.
     """
     rng = np.random.default_rng([seed, n_rounds])
     data = synthetic.load()
@@ -200,17 +200,17 @@ def run_regrets(*, n_jobs: int = 1) -> dict[str, dict[str, FloatArray]]:
 
 
 class Cost(NamedTuple):
-    """What a round costs a tracker after so many others, and how much it remembers."""
+    """Time per round of a tracker after many rounds, and size of its state."""
 
     seconds: float
     n_bytes: int
 
 
 def cost(make: Callable[[], Tracker], n_rounds: int, repeats: int = 100) -> Cost:
-    """Measure the last 256 of `n_rounds` rounds; the fastest of several turns."""
+    """Measure the last 256 of `n_rounds` rounds; the fastest of several repeats counts."""
     rng = np.random.default_rng(0)
-    sightings = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
-    before, timed = sightings[:-256], sightings[-256:]
+    estimates = rng.multinomial(BATCH_SIZE, np.full(10, 0.1), size=n_rounds) / BATCH_SIZE
+    before, timed = estimates[:-256], estimates[-256:]
     tracker = make()
     for z in before:
         tracker.update(z)
@@ -234,7 +234,7 @@ COST_LENGTHS = {"FLH-FTL": (2**10, 2**12, 2**14), "Aligator": (2**10, 2**14, 2**
 
 
 def rates_table(results: dict[tuple[str, str], FloatArray]) -> Table:
-    """Slopes of all trackers on all paths, beside the theory's."""
+    """Table of the slopes of all trackers on all paths, beside those of the theory."""
     table = Table("path", "theory", *TRACKERS, title="Slope of log total squared error against log T")
     for path in PATHS:
         theory = "1/3" if path in FIXED else "2/3"
@@ -246,7 +246,7 @@ def rates_table(results: dict[tuple[str, str], FloatArray]) -> Table:
 
 
 def errors_table(results: dict[tuple[str, str], FloatArray]) -> Table:
-    """The errors themselves at the ends."""
+    """Table of the errors at the shortest and longest lengths."""
     table = Table("path", "T", *TRACKERS, title="Total squared error")
     for path in PATHS:
         for i in (0, -1):
@@ -256,7 +256,7 @@ def errors_table(results: dict[tuple[str, str], FloatArray]) -> Table:
 
 
 def switches_table(results: dict[tuple[str, str], FloatArray]) -> Table:
-    """How often LPA's prediction changed, beside the order of its bound."""
+    """Table of the changes of LPA's prediction, beside the order of its bound."""
     shown = LENGTHS[::2]
     table = Table("path", *(f"T = {n:,}" for n in shown), title="Switches of LPA around FLH-FTL (T^(1/3) V^(2/3))")
     for path in PATHS:
@@ -266,7 +266,7 @@ def switches_table(results: dict[tuple[str, str], FloatArray]) -> Table:
 
 
 def regret_table(found: dict[str, dict[str, FloatArray]]) -> Table:
-    """Regret at the ends and its slope, beside the bound's."""
+    """Table of the regret at the shortest and longest lengths and its slope, beside that of the bound."""
     first, last = REGRET_LENGTHS[0], REGRET_LENGTHS[-1]
     table = Table(
         "path", "method", f"T = {first:,}", f"T = {last:,}", "slope", "bound's slope", title="Dynamic regret, log loss"
@@ -281,7 +281,7 @@ def regret_table(found: dict[str, dict[str, FloatArray]]) -> Table:
 
 
 def cost_table() -> Table:
-    """Time and memory by measurement, beside the paper's table."""
+    """Table of measured time and memory, beside the paper's table."""
     claims = {"FLH-FTL": ("O(T^2)", "O(T^2)"), "Aligator": ("O(T log T)", "O(T)"), "Arrows": ("O(T log T)", "O(1)")}
     table = Table(
         "tracker", "paper: time in all", "paper: memory", "T", "time a round", "state", title="Complexity, K = 10"
@@ -294,8 +294,10 @@ def cost_table() -> Table:
     return table
 
 
-def draw(results: dict[tuple[str, str], FloatArray], regret: dict[str, dict[str, FloatArray]], target: Path) -> None:
-    """The figure: errors on four paths, LPA's switches, and the regret, all against T."""
+def draw_rates(
+    results: dict[tuple[str, str], FloatArray], regret: dict[str, dict[str, FloatArray]], target: Path
+) -> None:
+    """Draw the figure: errors on four paths, LPA's switches, and the regret, all against T."""
     from baserate_lab.bench.figures import Panel, save_panels
 
     panels = []
@@ -319,19 +321,19 @@ def draw(results: dict[tuple[str, str], FloatArray], regret: dict[str, dict[str,
 
 
 def main() -> None:
-    """Print the tables, and draw the figure."""
+    """Print the tables and draw the figure."""
     parser = argparse.ArgumentParser(description="Rates of the trackers, of the regret and of LPA's switches.")
     parser.add_argument("--figure", type=Path, help="where to write the figure (.svg or .png)")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
     options = parser.parse_args()
     console = Console(width=150, highlight=False)
     console.print(cost_table())  # first, while nothing else runs
-    results = run(n_jobs=options.jobs)
+    results = run_rates(n_jobs=options.jobs)
     regret = run_regrets(n_jobs=options.jobs)
     for table in (rates_table(results), errors_table(results), switches_table(results), regret_table(regret)):
         console.print(table)
     if options.figure:
-        draw(results, regret, options.figure)
+        draw_rates(results, regret, options.figure)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The whole of ``baserate reproduce``: from names to cells, to results, to what is shown."""
+"""Steps of ``baserate reproduce``: from names to cells, results and pages."""
 
 import difflib
 import time
@@ -17,30 +17,30 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.machine import machine
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.runs import problems
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 from baserate_lab.paper.runs.growth import TRACKERS
 from baserate_lab.paper.runs.learning import LEARNERS
 from baserate_lab.paper.runs.methods import METHODS
-from baserate_lab.paper.runs.run import PROTOCOL, base_model, prepare, run
+from baserate_lab.paper.runs.run import PROTOCOL, base_model, run_cell, train_base_model
 
 ALL = "all"
 SEEDS, QUICK_SEEDS = 10, 3
-_AT_ONCE = ("synthetic",)  # trained in a second, from data that need no download
+_AT_ONCE = ("synthetic",)  # trained in a second, without any download
 _EXPECTED = (DataNotFoundError, WrongDataError, ModuleNotFoundError)
 
 Progress = Callable[[str, int], Callable[[], None]]
-"""From what is done and how many there are of it to what is called when one is done."""
+"""Called with a title and a total; returns the function to call after each step."""
 
 
 def no_progress(_title: str, _total: int) -> Callable[[], None]:
-    """Show nothing."""
+    """Show no progress."""
     return lambda: None
 
 
 class Choice(NamedTuple):
-    """What of the paper is wanted.
+    """Selected part of the paper.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Choice(NamedTuple):
     data, methods : tuple of str
         Only these; all if empty. A data set may be named as the paper does.
     seeds : int
-        How many runs of each cell.
+        Runs of each cell.
     quick : bool
-        Only what needs neither data nor training.
+        True: only cells that need neither data nor training.
     """
 
     artefacts: tuple[Artefact, ...]
@@ -62,11 +62,11 @@ class Choice(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left out of the artefacts."""
+        """True if nothing of the artefacts is left out."""
         return not (self.data or self.methods or self.quick)
 
-    def cells(self, artefact: Artefact) -> list[Cell]:
-        """The cells of an artefact that are wanted."""
+    def cells(self, artefact: Artefact) -> list[PaperCell]:
+        """Selected cells of an artefact."""
         found = artefact.cells(self.seeds)
         if self.data:
             found = [cell for cell in found if cell.dataset in self.data]
@@ -85,19 +85,19 @@ def choose(
     seeds: int | None = None,
     quick: bool = False,
 ) -> Choice:
-    """Check what is asked for; parameters as in `Choice`.
+    """Check the selection; parameters as in `Choice`.
 
     Parameters
     ----------
     names : sequence of str
-        Of artefacts, or ``all``.
+        Names of artefacts, or ``all``.
     data, methods, seeds, quick
         As in `Choice`; `seeds` is 10 if not given, 3 if quick.
 
     Raises
     ------
     ValueError
-        If a name is unknown, or nothing is left to run; says what there is.
+        If a name is unknown, or nothing is left to run; the message lists the names.
     """
     wanted = [_known(name, [*ARTEFACTS, ALL], "artefact") for name in names]
     if ALL in wanted:
@@ -125,31 +125,31 @@ def reproduce(
     only_kept: bool = False,
     progress: Progress = no_progress,
     command: str = "",
-) -> Run:
-    """Run what is wanted and not there yet, and gather everything.
+) -> Reproduction:
+    """Run the selected cells that have no result yet, and collect all results.
 
-    Cells run in parallel as ``joblib.parallel_config`` says; one process if it says nothing. Ctrl-C loses the running
-    cells only.
+    Cells run in parallel as set by ``joblib.parallel_config``, by default in one process. Ctrl-C loses only the running
+    cells.
 
     Parameters
     ----------
     choice : Choice
         From `choose`.
     results : Path, optional
-        The Parquet file that results are kept in. Default: in the cache.
+        Parquet file of the results. Default: in the cache.
     only_kept : bool
-        Run nothing; gather what is kept.
+        True: run nothing; collect stored results.
     progress : callable, optional
-        Shows how far it is.
+        Shows progress.
     command : str
-        What was typed, for the report.
+        Command line, for the report.
     """
     started = time.perf_counter()
     cells = {artefact.name: choice.cells(artefact) for artefact in choice.artefacts}
     store = Store(
         results or default_results(),
-        Cell,
-        Result,
+        PaperCell,
+        PaperResult,
         protocol=PROTOCOL,
         made_by={"baserate": __version__, "machine": machine()},
     )
@@ -157,26 +157,26 @@ def reproduce(
     failures = _prepare(missing, progress)
     runnable = [cell for cell in missing if base_model(cell) not in failures]
     done = progress("Cells", len(runnable))
-    failed = grid.run(runnable, run, store, expected=_EXPECTED, watch=lambda _: done())
+    failed = grid.run_missing(runnable, run_cell, store, expected=_EXPECTED, watch=lambda _: done())
     failed |= {cell: failures[base_model(cell)] for cell in missing if base_model(cell) in failures}
     parts = []
     for artefact in choice.artefacts:
         if cells[artefact.name]:
             findings = Findings(artefact, cells[artefact.name], store.results)
-            # Of a part of an artefact, most of what the paper says cannot be asked.
+            # Most claims cannot be checked on a part of an artefact.
             claims = [claim for claim in artefact.claims(findings) if claim.holds is not None or choice.is_whole]
-            parts.append(Part(artefact, findings.records, claims, artefact.timeline(findings)))
+            parts.append(ShownArtefact(artefact, findings.records, claims, artefact.timeline(findings)))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
     if choice.quick:
         reasons = {name: f"{text} In a quick run all seeds share one network." for name, text in reasons.items()}
     shown = {cell: store.results[cell] for found in cells.values() for cell in found if cell in store.results}
     in_methods = sum(result.seconds for result in shown.values())
     why = list(dict.fromkeys(failure.reason for failure in failed.values()))
-    return Run(command, time.perf_counter() - started, parts, reasons, in_methods, why)
+    return Reproduction(command, time.perf_counter() - started, parts, reasons, in_methods, why)
 
 
-def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict[str, str]:
-    """Why the numbers of a data set differ from the paper's, or are not there."""
+def _reasons(cells: Iterable[PaperCell], failed: Mapping[PaperCell, grid.Failure]) -> dict[str, str]:
+    """Reasons why the numbers of a data set differ from the paper's, or are missing."""
     found: dict[str, dict[str, None]] = {}
     for dataset, model in dict.fromkeys((cell.dataset, cell.model) for cell in cells):
         problem = problems.find(dataset, model)
@@ -188,31 +188,31 @@ def _reasons(cells: Iterable[Cell], failed: Mapping[Cell, grid.Failure]) -> dict
 
 
 def default_results() -> Path:
-    """Where results are kept if nothing else is said."""
+    """Default file of the results."""
     return cache_folder() / "reproduce" / "results.parquet"
 
 
-def _prepare(cells: Sequence[Cell], progress: Progress) -> dict[object, grid.Failure]:
-    """Train base models first, each once: cells that run side by side would each train it for themselves."""
+def _prepare(cells: Sequence[PaperCell], progress: Progress) -> dict[object, grid.Failure]:
+    """Train each base model once, before the cells: parallel cells would each train it."""
     wanted = {key: None for cell in cells if (key := base_model(cell)) is not None}
-    # What has features has outputs, too.
+    # A model with features also has outputs.
     keys = [key for key in wanted if not (not key[-1] and (*key[:-1], True) in wanted)]
     done = progress("Base models", len(keys))
     failures: dict[object, grid.Failure] = {}
-    for key, result in grid.each(prepare, keys, _EXPECTED):
+    for key, result in grid.each(train_base_model, keys, _EXPECTED):
         if isinstance(result, grid.Failure):
             failures[key] = result
         done()
     return failures
 
 
-def _is_quick(cell: Cell) -> bool:
-    """Whether a cell needs neither data nor training."""
+def _is_quick(cell: PaperCell) -> bool:
+    """True if a cell needs neither data nor training."""
     key = base_model(cell)
     if key is None:
         return cell.method not in LEARNERS
     dataset, model, _, train_share, with_features = key
-    if train_share != Cell._field_defaults["train_share"]:
+    if train_share != PaperCell._field_defaults["train_share"]:
         return False
     return dataset in _AT_ONCE or (not with_features and (COMMITTED / f"{dataset}-{model}.npz").exists())
 

@@ -1,10 +1,10 @@
-"""What the tables of the supervised setting share."""
+"""Shared parts of the tables of the supervised setting."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import BATCH_SIZE, N_ROUNDS
 
 METHODS = ("CT", "CT-RS/FTH", "CT-RS/FLH-FTL", "w-ERM")
@@ -20,17 +20,17 @@ NOTE = (
 )
 
 
-def cells(dataset: str, model: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[Cell]:
-    """Every learner on the same streams."""
+def cells(dataset: str, model: str, seeds: int, methods: tuple[str, ...] = METHODS) -> list[PaperCell]:
+    """Cells of every learner on the same streams."""
     return [
-        Cell(dataset, model, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        PaperCell(dataset, model, "ber", 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
         for seed in range(seeds)
         for method in methods
     ]
 
 
 def order(findings: Findings, dataset: str) -> list[Claim]:
-    """The paper's order, pair by pair, with paired standard errors."""
+    """Claim of the paper's order, checked pair by pair with paired standard errors."""
     name = findings.artefact.name
     text = f"{dataset}: {' > '.join(METHODS)} in mean error."
     errors = [findings.values("error", dataset=dataset, method=method) for method in METHODS]
@@ -47,12 +47,12 @@ def order(findings: Findings, dataset: str) -> list[Claim]:
         if abs(gaps.mean()) <= 2 * noise:
             separated = False
             parts[-1] += " (not separated)"
-    # Means in this order that chance may have made are neither.
+    # Means in this order that may be due to chance decide nothing.
     return [Claim(name, text, bool(holds) if separated or not holds else None, "; ".join(parts))]
 
 
 def artefact(name: str, dataset: str, model: str, title: str, where: str, *, most_seeds: int, note: str) -> Artefact:
-    """The table of a data set."""
+    """Table of a data set."""
     return Artefact(
         name,
         f"Labels that arrive after each prediction: continual training, re-sampling, weighted ERM ({title})",

@@ -1,16 +1,16 @@
-"""The main table again, with all of the holdout."""
+"""Table: all methods with the whole holdout."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import on_images
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import TABLE
 
 SHIFTS = ("ber", "sin")
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Every data set of the table."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of every data set of the table."""
     return [cell for problem in TABLE for cell in grid(problem, SHIFTS, PAPER, seeds, holdout=problem.full)]
 
 

@@ -1,4 +1,4 @@
-"""How running time and memory of the trackers grow."""
+"""Table: growth of the running time and memory of the trackers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from baserate_lab.paper import printed
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.growth import NOTHING, TRACKERS
 
 ROUNDS = tuple(2**i for i in range(10, 15))
@@ -14,10 +14,10 @@ MOST_SEEDS = 3
 _POWERS = {"T^2": 2.0, "T log T": 1.0, "T": 1.0, "1": 0.0}
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Each tracker for every length."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of each tracker with every length."""
     return [
-        Cell(NOTHING, NOTHING, NOTHING, 0, method, seed, n_rounds=n)
+        PaperCell(NOTHING, NOTHING, NOTHING, 0, method, seed, n_rounds=n)
         for method in TRACKERS
         for n in ROUNDS
         for seed in range(min(seeds, MOST_SEEDS))
@@ -25,7 +25,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Time and memory grow no faster than the paper says."""
+    """Claims that time and memory grow no faster than the paper says."""
     found = []
     for method in TRACKERS:
         for metric, growth in (("seconds", "time"), ("bytes", "memory")):

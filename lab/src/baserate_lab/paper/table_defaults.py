@@ -1,7 +1,7 @@
-"""Not in the paper: every method as the library sets it up where nothing is said."""
+"""Table, not in the paper: every method with the library's defaults."""
 
 from baserate_lab.paper.artefact import Artefact
-from baserate_lab.paper.runs.cells import REAL, Cell, grid
+from baserate_lab.paper.runs.cells import REAL, PaperCell, grid
 from baserate_lab.paper.runs.methods import DEFAULTS, NEED_FEATURES
 from baserate_lab.paper.runs.problems import FOREST, SHL, TABLE
 
@@ -10,9 +10,9 @@ HOLDOUT, MOST_SEEDS = 1000, 3
 PROBLEMS = (*TABLE, FOREST, SHL)
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Every problem; the one that is a real stream in its own order as well."""
-    found: list[Cell] = []
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of every problem; the real stream also in its own order."""
+    found: list[PaperCell] = []
     seeds = min(seeds, MOST_SEEDS)
     for problem in PROBLEMS:
         methods = [m for m in ("Base", *DEFAULTS) if problem != FOREST or m not in NEED_FEATURES]

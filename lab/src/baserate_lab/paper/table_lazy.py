@@ -1,10 +1,10 @@
-"""Not in the paper's experiments: Algorithm 4, which trains only when it is worth it."""
+"""Table, not in the paper's experiments: Algorithm 4, which trains only when it is worth it."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import BATCH_SIZE, LINEAR, N_COMPONENTS, N_ROUNDS
 
 METHODS = ("TrainByWeights", "Lazy", "Lazy, literal")
@@ -13,10 +13,10 @@ MOST_SEEDS = 10
 MOST_POINTS, MOST_CALLS = 0.5, 0.15
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Every learner on the same streams."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of every learner on the same streams."""
     return [
-        Cell("mnist", LINEAR, shift, 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
+        PaperCell("mnist", LINEAR, shift, 0, method, seed, batch_size=BATCH_SIZE, n_rounds=N_ROUNDS)
         for seed in range(min(seeds, MOST_SEEDS))
         for shift in SHIFTS
         for method in METHODS
@@ -24,7 +24,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """A small part of the trainings does nearly as well."""
+    """Claims that a small part of the trainings does nearly as well."""
     found = []
     for shift in SHIFTS:
         text = f"{shift}: training in at most {MOST_CALLS:.0%} of the rounds costs at most {MOST_POINTS} points."

@@ -1,4 +1,4 @@
-"""Three estimators of the class mix of a batch."""
+"""Table: three estimators of the class mix of a batch."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import numpy as np
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import MARGINALS, PAPER
 from baserate_lab.paper.runs.problems import CIFAR10, FASHION, SYNTHETIC
 
@@ -15,12 +15,12 @@ PROBLEMS = (SYNTHETIC, CIFAR10, FASHION)
 SHIFTS = ("ber", "sin")
 METHODS = tuple(method for method in PAPER if method != "Oracle")
 ESTIMATING = tuple(method for method in METHODS if method not in ("Base", "OFC"))
-"""Those that use an estimate; the paper prints the others three times, too."""
+"""Methods that use an estimate; the paper prints the others three times too."""
 NEGLIGIBLE = 0.25
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Every method with every estimator, also those that use none, as printed."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of every method with every estimator, also of methods that use none, as in the paper."""
     return [
         cell
         for problem in PROBLEMS
@@ -30,7 +30,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Which estimator it is makes less of a difference than which stream."""
+    """Claims that the choice of estimator matters less than the stream."""
     found = []
     for problem in PROBLEMS:
         text = (

@@ -1,15 +1,15 @@
-"""The same under monotone and square shifts."""
+"""Table: all methods under monotone and square shifts."""
 
 from baserate_lab.paper import table_uols
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import on_images
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 SHIFTS = ("mon", "squ")
 
 
-def cells(seeds: int) -> list[Cell]:
-    """Every data set of the table."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of every data set of the table."""
     return table_uols.cells(seeds, SHIFTS)
 
 

@@ -1,24 +1,24 @@
-"""Not in the paper: what a bounded memory costs."""
+"""Table, not in the paper: the cost of a bounded memory."""
 
 from baserate_lab.paper import sols
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import NETWORK, POOL
 
 METHODS = ("CT-RS", "CT-RS, 25 % pool")
 MOST_SEEDS = 10
 
 
-def cells(seeds: int) -> list[Cell]:
-    """The same learner, with all samples and with a quarter of them."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of the same learner with all samples and with a quarter of them."""
     return sols.cells("mnist", NETWORK, min(seeds, MOST_SEEDS), METHODS)
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """A quarter of the samples is nearly enough."""
+    """Claim that a quarter of the samples is nearly enough."""
     text = "With a quarter of the stream in memory the error at the end of the run is within 1 point."
     whole, bounded = (findings.values("end_error", method=method) for method in METHODS)
     gaps = paired(bounded, whole)

@@ -1,24 +1,24 @@
-"""Re-weighting the outputs against retraining the last layer, with all of the holdout."""
+"""Table: re-weighting the outputs against retraining the last layer, with the whole holdout."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import standard_error
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.problems import CIFAR10, SYNTHETIC
 
 SHIFTS = ("mon", "sin", "ber", "squ")
 METHODS = ("Base", "OFC", "FTH", "UOGD", "FLH-FTL")
 RETRAINED = "RT-FLH-FTL"
 ONE_STREAM = 0.25
-"""Points of error that 10,000 samples are uncertain by, where there is one stream to go by."""
+"""Standard error in points for 10,000 samples, used if there is only one stream."""
 MOST_SEEDS = {SYNTHETIC: 3, CIFAR10: 1}
-"""Of retraining, which fits a layer to all of the holdout in every round: minutes for a stream."""
+"""Most seeds of retraining, which fits a layer to the whole holdout in every round and takes minutes per stream."""
 
 
-def cells(seeds: int) -> list[Cell]:
-    """The two data sets of the table."""
-    found: list[Cell] = []
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of the two data sets of the table."""
+    found: list[PaperCell] = []
     for problem, most in MOST_SEEDS.items():
         found += grid(problem, SHIFTS, METHODS, seeds, holdout=problem.full)
         found += grid(problem, SHIFTS, [RETRAINED], min(seeds, most), holdout=problem.full)
@@ -26,7 +26,7 @@ def cells(seeds: int) -> list[Cell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Retraining is never better than re-weighting by more than chance."""
+    """Claims that retraining is not better than re-weighting by more than chance."""
     found: list[Claim] = []
     for problem in MOST_SEEDS:
         text = f"{problem.title}: re-weighting is at least as good as retraining."

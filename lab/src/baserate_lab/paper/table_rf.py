@@ -1,22 +1,22 @@
-"""A random forest on MNIST: a model without a last layer."""
+"""Table: a random forest on MNIST, a model without a last layer."""
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings, paired
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import NEED_FEATURES, PAPER
 from baserate_lab.paper.runs.problems import FOREST
 
 METHODS = tuple(method for method in PAPER if method not in NEED_FEATURES)
 
 
-def cells(seeds: int) -> list[Cell]:
-    """One stream per seed."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells with one stream per seed."""
     return list(grid(FOREST, ("ber",), METHODS, seeds))
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """FLH-FTL is the best of what can be used with a forest."""
+    """Claim that FLH-FTL is the best of the methods that work with a forest."""
     text = "FLH-FTL makes fewer mistakes than FTH, FTFWH, ROGD and the forest left alone."
     best = findings.values("error", method="FLH-FTL")
     gaps = {m: paired(findings.values("error", method=m), best) for m in ("Base", "FTH", "FTFWH", "ROGD")}

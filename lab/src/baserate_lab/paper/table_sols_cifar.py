@@ -1,4 +1,4 @@
-"""Learning from labels along the stream: CIFAR-10."""
+"""Table: learning from labels along the stream, CIFAR-10."""
 
 from baserate_lab.paper import sols
 from baserate_lab.paper.runs.learning import NETWORK_ON_COMPONENTS

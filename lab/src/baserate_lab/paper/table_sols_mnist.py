@@ -1,4 +1,4 @@
-"""Learning from labels along the stream: MNIST."""
+"""Table: learning from labels along the stream, MNIST."""
 
 from baserate_lab.paper import sols
 from baserate_lab.paper.runs.learning import NETWORK

@@ -1,23 +1,23 @@
-"""What continual training saves: the time of the supervised runs."""
+"""Table: time of the supervised runs, which continual training saves."""
 
 from baserate_lab.paper import sols, table_sols_cifar, table_sols_mnist
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 METHODS = ("CT-RS/FLH-FTL", "w-ERM")
 DATASETS = ("cifar10", "mnist")
 
 
-def cells(seeds: int) -> list[Cell]:
-    """The very cells of the other two tables."""
+def cells(seeds: int) -> list[PaperCell]:
+    """Cells of the other two tables."""
     found = [*table_sols_cifar.ARTEFACT.cells(seeds), *table_sols_mnist.ARTEFACT.cells(seeds)]
     return [cell for cell in found if cell.method in METHODS]
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Re-sampling is several times faster, by the clock and in gradient steps."""
+    """Claims that re-sampling is several times faster, in time and in gradient steps."""
     found = []
     for dataset in DATASETS:
         for metric, text, least in (

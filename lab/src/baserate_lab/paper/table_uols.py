@@ -1,18 +1,18 @@
-"""The main table: every method under Bernoulli and sinusoidal shifts, with little holdout."""
+"""Main table: every method under Bernoulli and sinusoidal shifts, with a small holdout."""
 
 from collections.abc import Sequence
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.claims import on_images
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import BEYOND, PAPER
 from baserate_lab.paper.runs.problems import TABLE
 
 SHIFTS = ("ber", "sin")
 
 
-def cells(seeds: int, shifts: Sequence[str] = SHIFTS) -> list[Cell]:
-    """Every data set of the table."""
+def cells(seeds: int, shifts: Sequence[str] = SHIFTS) -> list[PaperCell]:
+    """Cells of every data set of the table."""
     return [cell for problem in TABLE for cell in grid(problem, shifts, (*PAPER, *BEYOND), seeds)]
 
 

@@ -12,12 +12,12 @@ from baserate_lab.bench.trackers.cells import (
     TOLD,
     TRANSDUCTIVE,
     WINDOW,
-    Cell,
-    Problem,
-    Result,
+    TrackingCell,
+    TrackingProblem,
+    TrackingResult,
 )
 
-ONE, TWO = Problem("digits", "Square", 10), Problem("mnist", "Square", 10)
+ONE, TWO = TrackingProblem("digits", "Square", 10), TrackingProblem("mnist", "Square", 10)
 # What a run in which all is well might give; errors as shares.
 MSE = {
     BASE: 1.0,
@@ -50,20 +50,20 @@ def well(plan, n_seeds=3, change=lambda cell, result: result):
         for seed in range(n_seeds):
             noise = np.random.default_rng([seed, hash(problem.n) % 97]).uniform(0, 0.02)
             for method in methods:
-                cell = Cell(method, seed, *problem)
+                cell = TrackingCell(method, seed, *problem)
                 same = method == TRANSDUCTIVE and problem.n == 1
                 error = ERROR[CAUSAL] if same else ERROR[method]
                 mse = MSE[method] * (4.0 if problem.n == 1 and method == CAUSAL else 1.0)
                 if problem.n == 1 and method in (START, WINDOW):
                     mse *= 2.0
-                kept[cell] = change(cell, Result(mse, error + noise))
+                kept[cell] = change(cell, TrackingResult(mse, error + noise))
     return kept
 
 
 def numbers(of, methods):
     """Results of problems: {problem: {method: one number per seed}}."""
     kept = {
-        Cell(method, seed, *problem): Result(value, value)
+        TrackingCell(method, seed, *problem): TrackingResult(value, value)
         for problem, found in of.items()
         for method, values in found.items()
         for seed, value in enumerate(values)

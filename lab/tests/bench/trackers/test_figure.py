@@ -1,7 +1,7 @@
 """The figure of the trackers' benchmark shows the shares."""
 
 from baserate_lab.bench.trackers.cells import CAUSAL, TRANSDUCTIVE
-from baserate_lab.bench.trackers.figure import BARS, draw, shares
+from baserate_lab.bench.trackers.figure import BARS, draw_shares, shares
 from baserate_lab.bench.trackers.page import bars
 
 from .well_run import everything
@@ -12,8 +12,8 @@ def test_the_figure_shows_the_shares(tmp_path):
     found = shares(kept)
     assert round(found["digits", (10,), CAUSAL].value, 3) == 0.333
     assert round(found["all sets", (10, 100), TRANSDUCTIVE].value, 3) == 0.167
-    draw(kept, tmp_path / "a.svg")
-    draw(kept, tmp_path / "b.svg")
+    draw_shares(kept, tmp_path / "a.svg")
+    draw_shares(kept, tmp_path / "b.svg")
     drawn = (tmp_path / "a.svg").read_text()
     assert drawn == (tmp_path / "b.svg").read_text()
     for word in ("cifar10", "all sets", "100 samples a round", "bar for all sets, transductive"):

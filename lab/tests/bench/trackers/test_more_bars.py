@@ -26,7 +26,7 @@ def test_all_labels_must_help_us_as_much_as_others():
     assert label_bars(well(cells.labels(), change=scale_mse(HISTORY, 0.21, at)))[0].holds
 
 
-def test_dishonest_outputs_are_compared_with_the_same_holdout_as_it_is():
+def test_miscalibrated_outputs_are_compared_with_the_same_holdout_as_it_is():
     # Seeds in which little holdout is bad for all outputs alike do not count.
     common = add_error(CAUSAL, 2.0, lambda cell: cell.holdout == 200 and cell.seed == 1)
     assert broken(miscalibration_bars(well(cells.miscalibration(), change=common))) == []
@@ -36,7 +36,7 @@ def test_dishonest_outputs_are_compared_with_the_same_holdout_as_it_is():
 
 
 @pytest.mark.parametrize(("shift", "words"), [("Constant", ", no shift"), ("Bernoulli", ", a shift")])
-def test_adapting_dishonest_outputs_must_not_be_worse_than_doing_nothing(shift, words):
+def test_adapting_miscalibrated_outputs_must_not_be_worse_than_doing_nothing(shift, words):
     at = add_error(BASE, -3.1, lambda cell: cell[2:7] == ("cifar10", shift, 10, 200, "biased"))
     bars = miscalibration_bars(well(cells.miscalibration(), change=at))
     (bar,) = (bar for bar in bars if not bar.holds)

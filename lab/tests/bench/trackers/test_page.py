@@ -9,8 +9,8 @@ from baserate_lab.bench.trackers import cells
 from baserate_lab.bench.trackers.cells import (
     CAUSAL,
     TABLES,
-    Cell,
-    Result,
+    TrackingCell,
+    TrackingResult,
 )
 from baserate_lab.bench.trackers.findings import n_seeds, share_complete
 from baserate_lab.bench.trackers.page import FIGURE, PAGE, bars, page
@@ -45,7 +45,7 @@ def test_the_page_shows_what_does_not_hold_and_what_was_not_run():
 
 def test_the_page_depends_on_the_file_alone(tmp_path):
     kept = everything()
-    store = Store(tmp_path / "results.parquet", Cell, Result, protocol=PROTOCOL)
+    store = Store(tmp_path / "results.parquet", TrackingCell, TrackingResult, protocol=PROTOCOL)
     order = np.random.default_rng(0).permutation(len(kept))
     rows = list(kept.items())
     for i in order:
@@ -53,12 +53,12 @@ def test_the_page_depends_on_the_file_alone(tmp_path):
         store._rows.append({**rows[i][0]._asdict(), **rows[i][1]._asdict(), "protocol": PROTOCOL})
     store._dirty = True
     store.flush()
-    read = Store(tmp_path / "results.parquet", Cell, Result, protocol=PROTOCOL)
+    read = Store(tmp_path / "results.parquet", TrackingCell, TrackingResult, protocol=PROTOCOL)
     assert page(read.results) == page(kept)
 
 
 def committed():
-    return Store(FOLDER / "results.parquet", Cell, Result, protocol=PROTOCOL).results
+    return Store(FOLDER / "results.parquet", TrackingCell, TrackingResult, protocol=PROTOCOL).results
 
 
 def test_the_committed_page_shows_what_the_committed_file_holds():

@@ -14,22 +14,24 @@ from baserate_lab.bench import grid
 from baserate_lab.bench.store import Store
 from baserate_lab.bench.trackers import cells, running, sets, streams
 from baserate_lab.bench.trackers.__main__ import main
-from baserate_lab.bench.trackers.cells import Cell, Problem, Result
+from baserate_lab.bench.trackers.cells import TrackingCell, TrackingProblem, TrackingResult
 
 from .short_streams import ROUNDS, forget
 
 
 def tiny():
-    plain = [Problem("digits", shift, 10, rounds=ROUNDS) for shift in ("Bernoulli", "Sinusoidal drawn", "RandomWalk")]
-    dishonest = [Problem("digits", "Constant", 10, 200, "biased", rounds=ROUNDS)]
-    labelled = [Problem("digits", "Bernoulli", 10, labels=known, rounds=ROUNDS) for known in ("some", "all")]
+    plain = [
+        TrackingProblem("digits", shift, 10, rounds=ROUNDS) for shift in ("Bernoulli", "Sinusoidal drawn", "RandomWalk")
+    ]
+    miscalibrated = [TrackingProblem("digits", "Constant", 10, 200, "biased", rounds=ROUNDS)]
+    labelled = [TrackingProblem("digits", "Bernoulli", 10, labels=known, rounds=ROUNDS) for known in ("some", "all")]
     asked = [
-        *itertools.product(cells.METHODS, plain + dishonest),
+        *itertools.product(cells.METHODS, plain + miscalibrated),
         *itertools.product([cells.TOLD], plain[:1]),
-        *itertools.product([cells.CALIBRATED], dishonest),
+        *itertools.product([cells.CALIBRATED], miscalibrated),
         *itertools.product([cells.CAUSAL, cells.HISTORY], labelled),
     ]
-    return [Cell(method, seed, *problem) for method, problem in asked for seed in range(2)]
+    return [TrackingCell(method, seed, *problem) for method, problem in asked for seed in range(2)]
 
 
 def test_the_filter_is_told_the_rate_of_the_shift():
@@ -45,30 +47,30 @@ def test_the_filter_is_told_the_rate_of_the_shift():
 def test_the_same_bits_in_another_order(tmp_path):
     asked = tiny()
     forget()
-    once = Store(tmp_path / "a.parquet", Cell, Result, protocol=1)
-    assert grid.run(asked, running.run, once) == {}
+    once = Store(tmp_path / "a.parquet", TrackingCell, TrackingResult, protocol=1)
+    assert grid.run_missing(asked, running.run_tracking, once) == {}
     forget()
     shuffled = [asked[i] for i in np.random.default_rng(1).permutation(len(asked))]
-    again = {cell: running.run(cell) for cell in shuffled}
-    read = Store(tmp_path / "a.parquet", Cell, Result, protocol=1)
+    again = {cell: running.run_tracking(cell) for cell in shuffled}
+    read = Store(tmp_path / "a.parquet", TrackingCell, TrackingResult, protocol=1)
     assert dict(read.results) == again
     assert len({result.error for result in again.values()}) > 10  # there is something to compare
 
 
 def test_the_calibrator_that_is_shared_is_the_default_one():
-    cell = Cell(cells.START, 0, "digits", "Bernoulli", 10, distortion="too sure", rounds=ROUNDS)
+    cell = TrackingCell(cells.START, 0, "digits", "Bernoulli", 10, distortion="too sure", rounds=ROUNDS)
     learnt = sets.holdout("digits", 0, cell.distortion, 0)
     along = streams.stream("digits", "Bernoulli", 10, 0, cell.distortion, ROUNDS)
     usual = evaluate(RegressAndReweight(FLHFTL(10), gate=False).fit(learnt.proba, learnt.y), along.batches)
-    assert running.run(cell) == Result(usual.mse, usual.error_rate)
+    assert running.run_tracking(cell) == TrackingResult(usual.mse, usual.error_rate)
     raw = evaluate(RegressAndReweight(FLHFTL(10), calibrator=None).fit(learnt.proba, learnt.y), along.batches)
     assert raw.mse != usual.mse
 
 
 def test_late_labels_are_taken_in():
-    cell = Cell(cells.CAUSAL, 0, "digits", "Monotone", 10, labels="late", rounds=60)
-    assert running.run(cell) != running.run(cell._replace(labels=""))
-    assert running.run(cell) == running.run(cell)
+    cell = TrackingCell(cells.CAUSAL, 0, "digits", "Monotone", 10, labels="late", rounds=60)
+    assert running.run_tracking(cell) != running.run_tracking(cell._replace(labels=""))
+    assert running.run_tracking(cell) == running.run_tracking(cell)
 
 
 def test_the_command_goes_on_where_it_was_stopped_and_writes_a_page(tmp_path, monkeypatch, capsys):
@@ -80,13 +82,13 @@ def test_the_command_goes_on_where_it_was_stopped_and_writes_a_page(tmp_path, mo
         runs.append(cell)
         if len(runs) == 5:
             raise KeyboardInterrupt
-        return Result(0.1, 0.2)
+        return TrackingResult(0.1, 0.2)
 
-    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(command, "run_tracking", run)
     monkeypatch.setattr(command.joblib, "parallel_config", lambda n_jobs: command.joblib.parallel_backend("sequential"))
     options = ["--seeds", "2", "--data", "digits", "--tables", "constant", "main", "--out", str(tmp_path)]
     assert main(options) == 130
-    assert "goes on from there" in capsys.readouterr().err
+    assert "run the same command to resume" in capsys.readouterr().err
     assert main(options) == 0
     counts = Counter(runs)
     assert len(counts) == 27 * 6 * 2 + 3 * 2

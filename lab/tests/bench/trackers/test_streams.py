@@ -3,7 +3,7 @@
 import numpy as np
 
 from baserate_lab.bench.trackers import cells, running, sets, streams
-from baserate_lab.bench.trackers.cells import Cell
+from baserate_lab.bench.trackers.cells import TrackingCell
 
 from .short_streams import ROUNDS, forget
 
@@ -20,7 +20,7 @@ def test_methods_share_streams_and_seeds_do_not():
         assert np.array_equal(a.proba, b.proba)
         assert (c.proba.max(axis=1) >= a.proba.max(axis=1)).all()  # surer
         assert np.array_equal(c.proba.argmax(axis=1), a.proba.argmax(axis=1))
-    told = running.run(Cell(cells.ORACLE, 0, "digits", "Square drawn", 10, rounds=ROUNDS))
+    told = running.run_tracking(TrackingCell(cells.ORACLE, 0, "digits", "Square drawn", 10, rounds=ROUNDS))
     assert told.mse == 0.0
 
 

@@ -12,20 +12,20 @@ from baserate_lab.bench.trackers.cells import (
     TOLD,
     TRANSDUCTIVE,
     WINDOW,
-    Result,
+    TrackingResult,
 )
 
 # A run in which all is well.
 MADE_UP = {
-    BASE: Result(1.0, 0.10),
-    CALIBRATED: Result(1.0, 0.09),
-    START: Result(0.40, 0.08),
-    WINDOW: Result(0.30, 0.075),
-    HISTORY: Result(0.50, 0.09),
-    CAUSAL: Result(0.10, 0.07),
-    TRANSDUCTIVE: Result(0.05, 0.069),
-    TOLD: Result(0.05, 0.069),
-    ORACLE: Result(0.0, 0.068),
+    BASE: TrackingResult(1.0, 0.10),
+    CALIBRATED: TrackingResult(1.0, 0.09),
+    START: TrackingResult(0.40, 0.08),
+    WINDOW: TrackingResult(0.30, 0.075),
+    HISTORY: TrackingResult(0.50, 0.09),
+    CAUSAL: TrackingResult(0.10, 0.07),
+    TRANSDUCTIVE: TrackingResult(0.05, 0.069),
+    TOLD: TrackingResult(0.05, 0.069),
+    ORACLE: TrackingResult(0.0, 0.068),
 }
 
 

@@ -7,7 +7,7 @@ from baserate_lab.bench.trust import accuracy
 
 def test_the_estimated_accuracy_is_near_and_its_limits_hold_it(world, monkeypatch):
     monkeypatch.setattr(accuracy, "world_of", lambda name: world)
-    rows = accuracy.run("any", 1000, 4, n_windows=2)
+    rows = accuracy.measure_accuracy("any", 1000, 4, n_windows=2)
     assert len(rows) == 6
     for row in rows:
         assert row.error <= 1.5

@@ -16,7 +16,7 @@ def test_the_gated_adapter_is_not_worse_than_the_model_and_keeps_the_gain(world,
         target_y=world.y[5000:],
     )
     monkeypatch.setattr(never_worse, "outputs", lambda *model, progress: found)
-    row = never_worse.run("any", ("any", "any"), shift, size, range(3))
+    row = never_worse.compare_with_base("any", ("any", "any"), shift, size, range(3))
     assert row.gated - row.base < never_worse.ALLOWED
     if shift == "none":
         assert row.ungated - row.base > 2.0 * never_worse.ALLOWED  # thirty samples are too few, which the gate sees
@@ -33,7 +33,7 @@ def test_a_long_real_stream_is_cut_and_its_order_kept(world, monkeypatch):
     )
     monkeypatch.setattr(never_worse, "outputs", lambda *model, progress: found)
     monkeypatch.setattr(never_worse, "LONGEST", 205)
-    wrong, weights, held = never_worse.play(("any", "any"), never_worse.ORDER, 200, 0, 0.0)
+    wrong, weights, held = never_worse.play_stream(("any", "any"), never_worse.ORDER, 200, 0, 0.0)
     assert held == 200
     assert wrong.shape == (3, 205)
     assert len(weights) == 21

@@ -3,7 +3,7 @@
 import pytest
 
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 
 from .made_up import artefact, record
 
@@ -25,9 +25,9 @@ CLAIMS = [Claim("table-a", "a", True, ""), Claim("table-a", "b", False, ""), Cla
 
 @pytest.fixture
 def run():
-    return Run(
+    return Reproduction(
         "baserate reproduce",
         1.0,
-        [Part(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
+        [ShownArtefact(artefact(metrics=("error", "minutes")), RECORDS, CLAIMS)],
         {"cifar10 mlp": "Why."},
     )

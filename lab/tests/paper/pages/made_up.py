@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages.records import Claim, Record
-from baserate_lab.paper.pages.run import Part, Run, Timeline
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact, Timeline
 
 METHODS = ("FLH-FTL", "FTH", "Base", "OFC", "Arrows", "Oracle", "FTFWH", "ROGD", "UOGD", "ATLAS")
 
@@ -123,20 +123,22 @@ def big_run(seed=0):
         Claim("table-a", "The same on CINIC-10.", None, ""),
     ]
     note = "The networks are narrower than the paper's; `resnet18-narrow` has a fourth of the channels."
-    return Run(
+    return Reproduction(
         "baserate reproduce all --seeds 3",
         5025.0,
         [
-            Part(artefact(title="Every unsupervised method on every data set", note=note), table, claims),
-            Part(artefact("fig-holdout", kind="figure", x="holdout", title="Error over the holdout"), holdouts, []),
-            Part(
+            ShownArtefact(artefact(title="Every unsupervised method on every data set", note=note), table, claims),
+            ShownArtefact(
+                artefact("fig-holdout", kind="figure", x="holdout", title="Error over the holdout"), holdouts, []
+            ),
+            ShownArtefact(
                 artefact(
                     "fig-batch", kind="figure", x="variant", metrics=("error",), title="Error over the batch size"
                 ),
                 batches,
                 [],
             ),
-            Part(
+            ShownArtefact(
                 artefact("fig-shl", kind="figure", x="round", metrics=("error",), title="A real stream over time"),
                 over_time,
                 [],

@@ -5,7 +5,7 @@ import pytest
 
 from baserate.reports import figures as drawing
 from baserate_lab.paper.pages import figures
-from baserate_lab.paper.pages.run import Part, Timeline
+from baserate_lab.paper.pages.run import ShownArtefact, Timeline
 
 from .made_up import HOLDOUT, artefact, big_run, record
 
@@ -110,4 +110,4 @@ def test_files(tmp_path, ending):
 
 def test_a_table_is_not_drawn(tmp_path):
     with pytest.raises(ValueError, match="table-a has nothing to draw"):
-        figures.save(Part(artefact(), [record()], []), tmp_path / "a.png")
+        figures.save(ShownArtefact(artefact(), [record()], []), tmp_path / "a.png")

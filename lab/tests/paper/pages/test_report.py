@@ -8,7 +8,7 @@ import pytest
 from baserate import __version__
 from baserate_lab.paper.pages import report
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 
 from .made_up import artefact, big_run, record
 
@@ -69,7 +69,7 @@ def test_colours_are_the_pages(page):
 
 def test_cells():
     records = [record("FTH", (2.0, 0.5), (16.0, 0.3)), record("ROGD", (3.0, 0.5), None), record("Base", None, 8.0)]
-    page = report.render(Run("", 0.0, [Part(artefact(), records, [])], {}))
+    page = report.render(Reproduction("", 0.0, [ShownArtefact(artefact(), records, [])], {}))
     assert '<td><b>2.00 ± 0.50</b><sup class="mark2">**</sup><span class="paper">(16 ± 0.3)</span></td>' in page
     assert '<td>3.00 ± 0.50<sup class="mark0"></sup></td>' in page
     assert '<td>not run<sup class="mark0"></sup><span class="paper">(8 ± 0)</span></td>' in page
@@ -78,12 +78,12 @@ def test_cells():
 
 def test_names_are_not_markup():
     nasty = "<script>&"
-    part = Part(
+    part = ShownArtefact(
         artefact("a", title=nasty, where=nasty, note=nasty),
         [record(nasty, 9.0, 5.0, dataset=nasty, model=nasty, variant=nasty)],
         [Claim("a", nasty, False, nasty)],
     )
-    page = report.render(Run(nasty, 1.0, [part], {nasty: nasty}))
+    page = report.render(Reproduction(nasty, 1.0, [part], {nasty: nasty}))
     assert "<script" not in page
     assert page.count("&lt;script&gt;&amp;") >= 10
     Reader(page)

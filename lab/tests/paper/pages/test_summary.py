@@ -1,6 +1,6 @@
 """How many numbers agree, what is left out, and why."""
 
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import summarise, why
 
 from .made_up import artefact, big_run, record
@@ -25,7 +25,9 @@ def test_two_models_of_a_data_set_are_counted_and_explained_apart():
         record("FTH", 5.0, 5.0, model="forest"),
         record("ROGD", 9.0, 5.0, model="forest"),
     ]
-    run = Run("", 0.0, [Part(artefact(), records, [])], {"mnist forest": "Why.", "mnist": "Of neither."})
+    run = Reproduction(
+        "", 0.0, [ShownArtefact(artefact(), records, [])], {"mnist forest": "Why.", "mnist": "Of neither."}
+    )
     found = summarise(run)
     assert found.datasets == {"mnist mlp": (0, 1, 0), "mnist forest": (1, 2, 0)}
     assert why(run, found) == {"mnist mlp": "No reason is known.", "mnist forest": "Why."}
@@ -53,10 +55,10 @@ def test_sentences(run):
 
 def test_nearly_all_is_not_all():
     records = [record(f"m{i}", 5.0, 5.0) for i in range(999)] + [record("x", 9.0, 5.0)]
-    assert "(99 %)" in summarise(Run("", 0.0, [Part(artefact(), records, [])], {})).sentence
+    assert "(99 %)" in summarise(Reproduction("", 0.0, [ShownArtefact(artefact(), records, [])], {})).sentence
 
 
 def test_nothing_to_compare():
-    found = summarise(Run("", 0.0, [], {}))
+    found = summarise(Reproduction("", 0.0, [], {}))
     assert found.sentence.startswith("No number")
     assert (found.left_out, found.claims_sentence) == ("What is printed in several tables is counted in each.", "")

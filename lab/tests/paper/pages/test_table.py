@@ -3,7 +3,7 @@
 import pytest
 
 from baserate_lab.paper.pages import html
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import summarise
 from baserate_lab.paper.pages.table import blocks
 
@@ -23,7 +23,9 @@ def test_the_papers_numbers_have_the_papers_decimals():
     assert shown((8.0, 1.0), None) == "(8 ± 1)"
     assert shown((0.3, None), 2) == "(0.30)"
     assert shown((145.0, 3.7), 0) == "(145 ± 3.7)"  # none of a spread that is printed finer is lost
-    page = html.differing(summarise(Run("", 0.0, [Part(artefact(), [record(ours=9.0, digits=1)], [])], {})))
+    page = html.differing(
+        summarise(Reproduction("", 0.0, [ShownArtefact(artefact(), [record(ours=9.0, digits=1)], [])], {}))
+    )
     assert "<td>9.00</td><td>5.0</td>" in page
 
 

@@ -1,13 +1,13 @@
 """The cells of a grid."""
 
-from baserate_lab.paper.runs.cells import Cell, grid
+from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.problems import CIFAR10, SHL, SYNTHETIC
 
 
 def test_a_cheap_model_is_trained_for_each_seed():
     cells = list(grid(SYNTHETIC, ("ber", "sin"), ("Base", "FTH"), 2))
     assert cells == [
-        Cell("synthetic", "linear", shift, 240, method, seed, seed)
+        PaperCell("synthetic", "linear", shift, 240, method, seed, seed)
         for seed in (0, 1)
         for shift in ("ber", "sin")
         for method in ("Base", "FTH")
@@ -27,4 +27,4 @@ def test_no_more_seeds_than_the_problem_has():
 
 def test_what_is_fixed_is_fixed():
     (cell,) = grid(SHL, ("real",), ("OFC",), 1, holdout=7, marginal="MLLS", batch_size=3, n_rounds=5, train_share=0.5)
-    assert cell == Cell("hapt", "linear", "real", 7, "OFC", 0, 0, "MLLS", 3, 5, 0.5)
+    assert cell == PaperCell("hapt", "linear", "real", 7, "OFC", 0, 0, "MLLS", 3, 5, 0.5)

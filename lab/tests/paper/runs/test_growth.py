@@ -6,11 +6,11 @@ import pytest
 from baserate.state import dumps
 from baserate.trackers import FLHFTL, Aligator, Arrows
 from baserate_lab.paper.runs import growth
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 
 def run(method, n_rounds, seed=0):
-    return growth.run(Cell("", "", "", 0, method, seed, n_rounds=n_rounds))
+    return growth.run_growth(PaperCell("", "", "", 0, method, seed, n_rounds=n_rounds))
 
 
 @pytest.mark.parametrize(("method", "kind"), [("FLH-FTL", FLHFTL), ("Aligator", Aligator), ("Arrows", Arrows)])

@@ -8,7 +8,7 @@ from baserate.learners import ContinualTraining, ContinualTrainingResampled, Laz
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate_lab import datasets
 from baserate_lab.paper.runs import learning
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.cells import PaperCell
 
 K, PER_CLASS = 3, 60
 
@@ -33,7 +33,7 @@ LINEAR = ("TrainByWeights", "Lazy", "Lazy, literal")
 
 def cell(method, seed=0, n_rounds=8, shift="ber"):
     model = "logistic" if method in LINEAR else "mlp"
-    return Cell("tiny", model, shift, 0, method, seed, batch_size=6, n_rounds=n_rounds)
+    return PaperCell("tiny", model, shift, 0, method, seed, batch_size=6, n_rounds=n_rounds)
 
 
 def stream(seed=0, n_rounds=8):
@@ -133,7 +133,7 @@ def test_a_learner_is_given_the_true_path_the_network_and_the_seed(monkeypatch):
         return Spy()
 
     monkeypatch.setitem(learning.LEARNERS, "w-ERM", build)
-    found = learning.run(cell("w-ERM", seed=4))
+    found = learning.run_learning(cell("w-ERM", seed=4))
     k, network, path, seed = told["given"]
     rounds, _ = stream(4)
     assert (k, seed) == (K, 4)
@@ -149,10 +149,10 @@ def test_a_learner_is_given_the_true_path_the_network_and_the_seed(monkeypatch):
 
 @pytest.mark.parametrize("method", learning.LEARNERS)
 def test_the_same_cell_gives_the_same_bits_and_only_a_tracked_mix_has_an_mse(method):
-    first = learning.run(cell(method, n_rounds=4))
+    first = learning.run_learning(cell(method, n_rounds=4))
     learning._stream.cache_clear()
-    learning.run(cell("CT", seed=1, n_rounds=2))
-    assert learning.run(cell(method, n_rounds=4))._replace(seconds=first.seconds) == first
+    learning.run_learning(cell("CT", seed=1, n_rounds=2))
+    assert learning.run_learning(cell(method, n_rounds=4))._replace(seconds=first.seconds) == first
     tracked = method not in ("CT", "w-ERM")
     assert ((first.mse is not None), (first.mse_true is not None)) == (tracked, tracked)
     assert first.seconds > 0
@@ -191,4 +191,4 @@ def test_shifts():
 
 def test_they_learn():
     """Chance is wrong on two thirds of an even mix; the first of eight rounds is chance."""
-    assert learning.run(cell("CT", n_rounds=20)).error < 35
+    assert learning.run_learning(cell("CT", n_rounds=20)).error < 35

@@ -10,8 +10,8 @@ from baserate.marginals import BBSE, MLLS, RLLS
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
 from baserate_lab.paper.published import Lagged, PublishedATLAS, PublishedROGD, PublishedUOGD, published_step_sizes
 from baserate_lab.paper.runs import base_models
-from baserate_lab.paper.runs.adapting import _stream, run
-from baserate_lab.paper.runs.cells import Cell
+from baserate_lab.paper.runs.adapting import _stream, run_adapting
+from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.methods import METHODS, PAPER, Setting
 
 ROUNDS = 80
@@ -72,7 +72,7 @@ def test_the_oracle_is_told_the_labels_of_each_batch(setting):
     np.testing.assert_array_equal(found.prior, found.frequencies)
     assert found.mse_to_frequencies == 0
     assert found.mse > 0
-    assert run(Cell("synthetic", "linear", "ber", 240, "Oracle", 1, n_rounds=30)).mse == 0
+    assert run_adapting(PaperCell("synthetic", "linear", "ber", 240, "Oracle", 1, n_rounds=30)).mse == 0
 
 
 def test_the_best_in_hindsight_knows_this_stream(setting):
@@ -128,29 +128,29 @@ def test_the_network_is_left_alone(setting):
     assert type(METHODS["Base"](setting)) is Base
 
 
-def test_the_forest_is_made_honest_and_else_left_alone(setting):
+def test_the_forest_is_calibrated_and_else_left_alone(setting):
     source = np.bincount(setting.holdout_y, minlength=3) / 240
     vector = setting._replace(calibrator="vector")
-    honest = VectorScaling().fit(setting.holdout, setting.holdout_y)
+    calibrated = VectorScaling().fit(setting.holdout, setting.holdout_y)
     found = same(METHODS["Base"](vector), Oracle(np.tile(source, (ROUNDS, 1)), calibrator=VectorScaling()), vector)
-    wrong = [(honest.transform(batch.proba).argmax(axis=1) != batch.y).sum() for batch in setting.stream]
+    wrong = [(calibrated.transform(batch.proba).argmax(axis=1) != batch.y).sum() for batch in setting.stream]
     np.testing.assert_array_equal(found.wrong, wrong)
     assert isinstance(METHODS["FTH"](vector).calibrator, VectorScaling)
 
 
 def test_the_forest_of_the_table_is_run_so():
     """Vector scaling changes which class is the most probable, for a forest that is unsure of the first class."""
-    of = Cell("mnist", "forest", "ber", 240, "Base", 0, n_rounds=100)
+    of = PaperCell("mnist", "forest", "ber", 240, "Base", 0, n_rounds=100)
     base = base_models.load("mnist", "forest", 0, 0.8, False)
     rows = base_models.choose_holdout(base.holdout_y, 240, np.random.default_rng([0, 0]))
-    honest = VectorScaling().fit(base.holdout[rows], base.holdout_y[rows])
+    calibrated = VectorScaling().fit(base.holdout[rows], base.holdout_y[rows])
     stream = _stream(("mnist", "forest", 0, 0.8, False), "ber", 0, 10, 100)
     wrong = {
         name: np.mean([(say(batch.proba).argmax(axis=1) != batch.y).mean() for batch in stream])
-        for name, say in (("honest", honest.transform), ("raw", lambda proba: proba))
+        for name, say in (("calibrated", calibrated.transform), ("raw", lambda proba: proba))
     }
-    assert wrong["honest"] != wrong["raw"]
-    assert run(of).error == pytest.approx(100 * wrong["honest"])
+    assert wrong["calibrated"] != wrong["raw"]
+    assert run_adapting(of).error == pytest.approx(100 * wrong["calibrated"])
 
 
 def test_the_rows_of_the_papers_tables():

@@ -9,7 +9,7 @@ from baserate_lab.paper.supervised import calls, problems
 
 @pytest.fixture(scope="module")
 def trainings():
-    return calls.run(calls.LENGTHS[:6], n_seeds=2)
+    return calls.run_calls(calls.LENGTHS[:6], n_seeds=2)
 
 
 def test_calls_stay_within_the_theorem(trainings):

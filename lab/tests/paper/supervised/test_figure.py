@@ -13,7 +13,7 @@ def test_the_command_prints_and_draws(monkeypatch, tmp_path, capsys, made_up):
         return lambda **options: asked.append(options["n_seeds"]) or found
 
     for module, found in zip((marginals, calls, identity, regret), made_up, strict=True):
-        monkeypatch.setattr(module, "run", answer(found))
+        monkeypatch.setattr(module, f"run_{module.__name__.rpartition('.')[2]}", answer(found))
     monkeypatch.setattr(calls, "run_still", lambda n_jobs: {("uniform", "theory"): np.array([11])})
     __main__.main(["--figure", str(tmp_path / "all.svg"), "--seeds", "3", "--jobs", "1"])
     assert asked == [3] * 4

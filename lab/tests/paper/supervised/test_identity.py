@@ -50,7 +50,7 @@ def test_a_table_minimises_the_weighted_loss():
 
 @pytest.fixture(scope="module")
 def disagreements():
-    return identity.run(lengths=identity.LENGTHS[::2], n_seeds=5)
+    return identity.run_identity(lengths=identity.LENGTHS[::2], n_seeds=5)
 
 
 def test_the_values_of_the_saturated_model_have_their_shares():

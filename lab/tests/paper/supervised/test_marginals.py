@@ -13,7 +13,7 @@ K = problems.N_CLASSES
 
 @pytest.fixture(scope="module")
 def errors():
-    return marginals.run((marginals.PAPER_LENGTH,), n_seeds=20)
+    return marginals.run_marginals((marginals.PAPER_LENGTH,), n_seeds=20)
 
 
 @pytest.mark.parametrize(("tracker", "most"), [("FLH-FTL", 0.85), ("FLH-FTL (window)", 0.75)])

@@ -12,7 +12,7 @@ K = problems.N_CLASSES
 
 @pytest.fixture(scope="module")
 def regrets():
-    return regret.run(["step"], ["with FLH-FTL", "told the truth", "unweighted"], (32, 64, 128), n_seeds=2)
+    return regret.run_regret(["step"], ["with FLH-FTL", "told the truth", "unweighted"], (32, 64, 128), n_seeds=2)
 
 
 @pytest.mark.parametrize("method", ["with FLH-FTL", "told the truth"])

@@ -34,56 +34,55 @@ from baserate.validation import check_fitted, check_integer, check_labels, check
 
 
 class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
-    """Keeps a fixed model's probabilities right while the class mix drifts: probabilities in, probabilities out.
+    """Corrects a fixed model's probabilities for a class mix that drifts: probabilities in, probabilities out.
 
-    A tracker follows the class mix over unlabelled batches, and predictions are multiplied by the tracked mix over the
-    source mix. The default tracker weighs the samples themselves. In the paper, each batch gives a noisy sighting of
-    the mix, and a tracker averages the sightings over as long as the mix stands still: with `FLHFTL` the expected
-    dynamic regret is then of the optimal order T^(2/3) V^(1/3), V the total variation of the mix (Theorem 1).
+    A tracker follows the class mix of unlabelled batches, and predictions are multiplied by the tracked prior over the
+    source prior. The default tracker uses the likelihood of the samples themselves. In the paper, each batch gives a
+    noisy estimate of the class mix (a *sighting*), and the tracker averages these for as long as the mix is stable:
+    with `FLHFTL` the expected dynamic regret is of the optimal order T^(2/3) V^(1/3), with V the total variation of the
+    mix (Theorem 1).
 
     Parameters
     ----------
     tracker : Tracker, optional
-        Follows the class mix. Default: `LikelihoodMixture` for the holdout's number of classes. It is cloned, never
-        moved itself.
+        Follows the class mix. Default: `LikelihoodMixture`. The tracker is cloned and never changed itself.
     marginals : MarginalEstimator, optional
-        Turns a batch into a sighting, for trackers that read sightings. Default: `BBSE`.
+        Estimates the class mix of a batch, for trackers that read such estimates. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
-        Makes the probabilities honest before anything else sees them. ``"auto"`` (default) is `AutoCalibrator`, which
-        chooses on the holdout, and leaves probabilities alone that are honest; ``None`` is for those that are known to
-        be. Without a labelled holdout there is nothing to calibrate on: ``"auto"`` then warns, and is none.
+        Calibrates the probabilities first. ``"auto"`` (default) is `AutoCalibrator`, which chooses on the holdout and
+        leaves calibrated probabilities as they are. ``None``: the probabilities are known to be calibrated. Without a
+        labelled holdout, ``"auto"`` warns and does nothing.
     transductive : bool
-        Use the batch itself, without labels, before predicting it; with `LikelihoodMixture`, for each sample without
-        that sample. ``False`` (default) is the paper's strict protocol: round t is predicted from rounds before t.
+        Predict each sample using the rest of its batch as well as everything before it. ``False`` (default) is the
+        paper's strict protocol: round t is predicted from the rounds before t.
     floor : float, optional
-        Project the tracked mix onto the class mixes that give every class at least `floor`: the clipped domain D of
-        the paper's cross-entropy lemma, on the simplex. Default: the whole simplex, as in the paper's experiments.
+        Least share of every class in the tracked prior: the clipped domain D of the paper's cross-entropy lemma, on the
+        simplex. Default: none, as in the paper's experiments.
     bounds : (lower, upper), optional
-        What a person knows: each a number or k numbers between which every class's share lies.
+        Known limits of the class shares: each a number, or k numbers.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's. It is kept by `refit`.
+        The class mix the model was trained on. Default: the holdout's. `refit` keeps it.
     enabled : bool
-        ``False`` is shadow mode: track, but return the model's own probabilities. May be set at any time; the other
+        ``False`` is shadow mode: track, but return the model's own probabilities. May be changed at any time; the other
         parameters take effect with the next `fit`.
     max_waiting : int
-        How many samples may wait for their labels, of those that came with ids; the oldest is given up first.
+        The largest number of samples with ids to remember for late labels; the oldest are forgotten first.
     gate : bool
-        Hold the correction back, in part or wholly, where the holdout, labels, or a stream that is no label shift speak
-        against it, or where samples repeat each other: see `baserate.trust.Gate`. ``False`` always uses the tracked
-        mix as it is, as the paper does.
+        Reduce the correction, or switch it off, if the holdout, labels, signs of more than label shift, or samples that
+        repeat each other speak against it: see `baserate.trust.Gate`. ``False`` always applies it in full, as the paper
+        does.
     alpha : float, optional
-        The probability of a false alarm, in the check of label shift, that is acceptable. ``None``, without a gate,
-        leaves out the check and the search for unknown mass and dependence, which take nearly half of a small round's
-        time.
+        The acceptable probability of a false alarm of the label-shift check. ``None`` (needs ``gate=False``) leaves out
+        that check, and the estimates of unknown mass and dependence: nearly half of a small round's time.
 
     Attributes
     ----------
     source_prior_ : (k,) array
         The class mix the model's probabilities assume.
     tracker_, marginals_, calibrator_
-        The fitted parts. By default there is no estimator where the tracker reads no sightings: `LikelihoodMixture`.
+        The fitted parts. `marginals_` is None by default if the tracker, like `LikelihoodMixture`, reads no estimates.
     rounds_ : int
-        Rounds until now; those that went by without samples are counted by `idle`.
+        The number of rounds so far, including those that `idle` was told of.
 
     Examples
     --------
@@ -150,16 +149,16 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         return self
 
     def refit(self, proba: ArrayLike, y: ArrayLike, previous: Sequence[int | None] | None = None) -> Self:
-        """Take over a redeployed model: learn its holdout, and go on with the mix tracked so far.
+        """Switch to a redeployed model: learn from its holdout, and keep the class mix tracked so far.
 
         Parameters
         ----------
         proba, y
             As in `fit`: the new model's probabilities and labels on a holdout.
         previous : sequence of int or None, optional
-            Where classes were added or retired: for each column of `proba`, which column it was until now, None for a
-            new class. New classes start with their share of the holdout, the others share the rest as they did last;
-            the tracker starts anew from there, and no sample waits for its label any more. Default: the same classes.
+            For added or retired classes: for each column of `proba`, the column it was until now, or None for a new
+            class. New classes start with their share of the holdout; the others divide the rest as they did last. The
+            tracker restarts from there, and samples no longer wait for labels. Default: the classes are the same.
 
         Examples
         --------
@@ -204,16 +203,16 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self._late, self.rounds_ = LateLabels(self._late.at_most), 0
 
     def predict_proba(self, proba: ArrayLike) -> FloatArray:
-        """Adapted probabilities of a batch; changes nothing.
+        """Return the adapted probabilities of a batch; changes nothing.
 
-        Where the prior rules out every class that the model holds possible, the (calibrated) row is returned as it is.
-        In shadow mode, and where the gate has switched the correction off, all rows are returned as they came.
+        A row whose possible classes all have a prior of zero is returned calibrated, but uncorrected. In shadow mode,
+        and while the gate has switched the correction off, all rows are returned unchanged.
         """
         raw = self.check_rows(proba)
         return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
-        """Take in one round.
+        """Learn from one round.
 
         Parameters
         ----------
@@ -222,12 +221,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         y : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
         ids : sequence of str or of int, optional
-            A name for each sample, under which its label may come later: see `update_labels`.
+            An id for each sample, by which its label may come later: see `update_labels`.
         """
         self._round(proba, y, ids)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
-        """Predict a batch, then take it in, as `update` does; return what was used."""
+        """Predict a batch, then learn from it as `update` does; return the prediction and the prior it used."""
         return self._round(proba, y, ids)
 
     def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key] | None) -> Step:
@@ -236,7 +235,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         names = [] if ids is None else self._late.check_new(ids, len(raw), self.tracker_)
         calibrated = self.calibrate(raw)
 
-        # Predict with what is known from before.
+        # Predict from the rounds before.
         correction = self._correction
         foreseen, prior, used = self._foresee(calibrated)
         ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
@@ -244,7 +243,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
-        # Take it in: the tracker moves, samples wait for their labels, labels judge the correction.
+        # Learn: move the tracker, remember samples for late labels, let labels judge the correction.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
@@ -256,13 +255,13 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             correction.judge(calibrated * ratios, own, labels, self.rounds_)
         self.rounds_ += 1
 
-        # Watch: what the trust signals say decides how much of the correction the next round uses.
+        # Watch: the trust signals decide how much of the correction the next round uses.
         verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
         correction.heed(verdict, self.rounds_)
         return step
 
     def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Corrected probabilities of a batch, the class prior tracked, and that used; means, where samples differ."""
+        """Return a batch's corrected probabilities, and the (mean) class prior as tracked and as used."""
         correction = self._correction
         if not self.transductive or len(calibrated) == 0:
             return correction.apply(calibrated, correction.offsets_), correction.prior_.copy(), correction.used_
@@ -277,28 +276,27 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         return correction.apply(calibrated, gated.offsets), prior, gated.used
 
     def _observe(self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None) -> None:
-        """Move a tracker by a batch, which is not empty."""
+        """Update a tracker with a batch that is not empty."""
         starts = np.array([0, len(calibrated)])
         z = self.sightings(calibrated, labels, starts)[0] if self._reads_estimates else self.source_prior_  # line 4
         tracker.update(z, Evidence(calibrated, self.source_prior_, labels, starts, checked=True))  # line 5
 
     def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
-        """Take in labels of samples of earlier rounds; what was guessed of those samples is taken back.
+        """Learn the labels of samples of earlier rounds, in place of what was inferred about those samples.
 
-        Needs a tracker that can correct itself, such as `LikelihoodMixture`, the default. It is not a round.
+        Needs a tracker that can correct itself, such as the default. It does not count as a round.
 
         Parameters
         ----------
         ids : sequence of str or of int
-            The names that the samples had in `step` or `update`. Names that do not wait are counted in
-            `missed_labels_`.
+            The ids that the samples had in `step` or `update`. Unknown ids are counted in `missed_labels_`.
         y : (n,) array of int
-            Their labels; -1 or NaN: still not known.
+            Their labels; -1 or NaN: still unknown.
 
         Returns
         -------
         int
-            How many labels were used.
+            The number of labels used.
 
         Examples
         --------
@@ -324,10 +322,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         return used
 
     def set_prior(self, q: ArrayLike) -> None:
-        """Restart the tracking from a class mix that a person knows; the next batches move it on.
-
-        Samples from before no longer wait for their labels.
-        """
+        """Restart tracking from a known class mix. Earlier samples no longer wait for their labels."""
         check_fitted(self, "source_prior_")
         prior = check_prior(q, len(self.source_prior_), "q")
         if not isinstance(self.tracker_, RestartableTracker):
@@ -340,10 +335,10 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self._correction.jump(self.tracker_.predict(), self.rounds_)
 
     def idle(self, rounds: int) -> None:
-        """Let a number of rounds go by in which nothing came: the class mix may have moved, and the band widens.
+        """Let a number of rounds pass without samples: the class mix may have moved, and the band widens.
 
-        For streams with time stamps, whose rounds are of equal time. Without it, time is counted in rounds with samples
-        alone. Needs a tracker that can, such as `LikelihoodMixture`, the default.
+        For streams with time stamps, whose rounds are windows of equal length. Needs a tracker that can do it, such as
+        the default.
         """
         check_fitted(self, "source_prior_")
         check_integer(rounds, "rounds", 0)
@@ -354,26 +349,26 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self._correction.jump(self.tracker_.predict(), self.rounds_)
 
     def check_rows(self, proba: ArrayLike) -> FloatArray:
-        """Check a batch, and leave it as it is."""
+        """Check a batch of probabilities, without calibrating it."""
         check_fitted(self, "source_prior_")
         return check_proba(proba, len(self.source_prior_))
 
     def calibrate(self, rows: FloatArray) -> FloatArray:
-        """Calibrate a batch that is checked."""
+        """Calibrate a checked batch."""
         return rows if self._is_calibrated else calibrate(rows, self.calibrator_, self._calibration_offsets)
 
     def _leaves_alone(self) -> bool:
-        """Whether predictions are the model's own."""
+        """Return True if predictions are the model's own."""
         return not self.enabled or self._correction.off_
 
     def project(self, tracked: FloatArray) -> FloatArray:
-        """Class mixes out of tracked vectors, one per row: the nearest within the bounds."""
+        """Return the class priors nearest to tracked vectors, one per row, within the bounds."""
         return self._correction.project(tracked)
 
     def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
-        """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
+        """Estimate the class mixes of checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
 
-        Where the tracker looks at the batches themselves, nothing is estimated: the source prior stands for them.
+        The source prior stands in for estimates that the tracker does not read.
         """
         if not self._reads_estimates:
             return np.tile(self.source_prior_, (len(starts) - 1, 1))

@@ -98,7 +98,7 @@ def _new_marginals(params: dict[str, Any], running: Tracker | None) -> Any:
 
 
 def reads_estimates(tracker: Tracker) -> bool:
-    """Whether a tracker reads estimates of the class mix, and not only the samples themselves."""
+    """Return True if a tracker reads estimates of the class mix, and not only the samples themselves."""
     return not isinstance(tracker, EvidenceTracker) or tracker.reads_sightings
 
 

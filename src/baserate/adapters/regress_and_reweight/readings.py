@@ -1,4 +1,4 @@
-"""TrustReadings: everything that a fitted adapter says about itself, read and never changed."""
+"""TrustReadings: the read-only attributes of a fitted adapter: its prior, its limits, its alarms."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from baserate.validation import check_fitted
 
 
 class TrustReadings(Component):
-    """An adapter as its reader sees it: which correction is used, how sure it is, and why it holds back.
+    """Read-only side of an adapter: the correction in use, how certain it is, and why it is reduced.
 
-    The check of label shift, the gate, dependence and the unknown mass look at every 256 samples that were collected,
-    and of rounds of 1,024 or more at some 512 from all over them; what they say is as of then.
+    The label-shift check, the gate, the dependence and the unknown mass are updated after every 256 samples; of a round
+    of 1,024 samples or more, about 512 from all over it are used.
     """
 
     enabled: bool
@@ -27,28 +27,28 @@ class TrustReadings(Component):
 
     @property
     def prior_(self) -> FloatArray:
-        """(k,) the class mix as tracked now. What predictions are re-weighted to, with the gate: `log_offsets`."""
+        """(k,) the class mix as tracked now. The gate may use only part of it: see `log_offsets`."""
         check_fitted(self, "source_prior_")
         prior: FloatArray = self._correction.prior_.copy()
         return prior
 
     def log_offsets(self) -> FloatArray:
-        """The correction as k numbers to add to the (calibrated) log-probabilities or logits, before a softmax.
+        """Return the correction as k numbers to add to (calibrated) log-probabilities or logits, before a softmax.
 
-        A model that is served elsewhere applies it in one line. A class that the prior rules out has the offset -inf.
-        All zero in shadow mode, and where the gate has switched the correction off.
+        With these, a model that is served elsewhere is corrected in one line. A class with a prior of zero has the
+        offset -inf. All are zero in shadow mode, and while the gate has switched the correction off.
         """
         check_fitted(self, "source_prior_")
         offsets = self._correction.offsets_
         return offsets.copy() if self.enabled else np.zeros_like(offsets)
 
     def prior_interval(self, level: float = 0.9) -> FloatArray:
-        """Between which limits each class's share lies now; changes nothing. Takes about a millisecond.
+        """Return limits of each class's share now. Changes nothing; takes about a millisecond.
 
         Parameters
         ----------
         level : float
-            How often each class's share shall be within its limits.
+            The probability with which a class's share is within its limits.
 
         Returns
         -------
@@ -59,14 +59,14 @@ class TrustReadings(Component):
         return self._monitor.interval(self._correction.prior_, self.tracker_, level)
 
     def estimated_accuracy(self, level: float = 0.9) -> Accuracy:
-        """The share of the adapted predictions of the last 5,000 samples that were right, without labels.
+        """Estimate the accuracy of the adapted predictions of the last 5,000 samples, without labels.
 
-        Changes nothing. In shadow mode: would have been right.
+        Changes nothing. In shadow mode it is the accuracy they would have had.
 
         Parameters
         ----------
         level : float
-            How often the share of right predictions shall be within the limits.
+            The probability with which the accuracy is within the limits.
 
         Returns
         -------
@@ -78,25 +78,25 @@ class TrustReadings(Component):
 
     @property
     def assumption_evidence_(self) -> float:
-        """Evidence against label shift: 1 is none, and from 1 / alpha on there is an alarm."""
+        """Evidence against label shift: 1 is none, and 1 / alpha raises an alarm."""
         check_fitted(self, "source_prior_")
         return self._monitor.evidence(in_alarm=self._correction.alarm_)
 
     @property
     def assumption_alarm_(self) -> bool:
-        """Whether the stream looks like something else than label shift; ends when a fresh check stays silent."""
+        """True while more than the class mix seems to have changed; ends when a fresh check finds nothing."""
         check_fitted(self, "source_prior_")
         return self._correction.alarm_
 
     @property
     def assumption_untested_(self) -> str:
-        """Why there is no check of label shift, and its evidence stays at 1; empty if there is one."""
+        """The reason if label shift cannot be tested, and the evidence stays at 1; else empty."""
         check_fitted(self, "source_prior_")
         return self._monitor.untested_
 
     @property
     def assumption_findings_(self) -> list[Finding]:
-        """The strongest signs that more than the class mix has changed, strongest first."""
+        """The signs that more than the class mix has changed, strongest first."""
         check_fitted(self, "source_prior_")
         return self._monitor.findings(in_alarm=self._correction.alarm_)
 
@@ -108,28 +108,28 @@ class TrustReadings(Component):
 
     @property
     def fallback_active_(self) -> bool:
-        """Whether the gate holds the correction back.
+        """True while the gate reduces the correction, or has switched it off.
 
-        Where it is switched off altogether, predictions are the model's own, as they came.
+        While it is off, predictions are the model's own, uncalibrated.
         """
         check_fitted(self, "source_prior_")
         return self._correction.fallback_
 
     @property
     def fallback_reason_(self) -> str:
-        """Why the gate holds the correction back; empty if it does not."""
+        """The reason why the gate reduces the correction; empty if it does not."""
         check_fitted(self, "source_prior_")
         return self._correction.reason_
 
     @property
     def fallback_since_(self) -> int | None:
-        """The round since which the gate holds the correction back; those in which nothing came are counted."""
+        """The round since which the gate reduces the correction (rounds without samples count), or None."""
         check_fitted(self, "source_prior_")
         return self._correction.since_
 
     @property
     def serial_correlation_(self) -> float:
-        """How much samples that follow each other are alike, beyond their class: `baserate.trust.SerialDependence`."""
+        """Correlation of successive samples beyond their class: see `baserate.trust.SerialDependence`."""
         check_fitted(self, "source_prior_")
         return self._monitor.dependence_.correlation_
 
@@ -137,14 +137,14 @@ class TrustReadings(Component):
     def unknown_mass_(self) -> float:
         """The share of the last samples that fits none of the classes: see `baserate.trust.UnknownMass`.
 
-        It is booked to classes in `prior_`, as every sample is; `known_prior_` is the mix of the others.
+        `prior_` counts these samples to some class; `known_prior_` leaves them out.
         """
         check_fitted(self, "source_prior_")
         return self._monitor.unknown_mass_
 
     @property
     def known_prior_(self) -> FloatArray:
-        """(k,) the class mix of the samples that fit a class: `prior_` without the unknown mass booked to it."""
+        """(k,) the class mix of the samples that fit a class: `prior_` without the unknown mass."""
         check_fitted(self, "source_prior_")
         return self._monitor.without_unknown(self._correction.prior_)
 

@@ -16,6 +16,24 @@ from baserate.files.formats import SinkMark
 from baserate.files.rounds import ReadPosition
 from baserate.protocols import IntArray
 from baserate.state import Component, dumps, loads, write_atomically
+from baserate.state.declarations import (
+    Array,
+    Each,
+    Either,
+    Fields,
+    Flag,
+    Maybe,
+    Number,
+    Part,
+    Plain,
+    Saved,
+    Saves,
+    Spec,
+    Text,
+    Together,
+    Whole,
+    ints,
+)
 
 _BYTES = 16
 
@@ -128,7 +146,42 @@ class FileProgress(NamedTuple):
         )
 
 
-class StreamState(Component, saved_as="adapt_state", layout=2):
+_HASH = Text(pattern="[0-9a-f]*")
+_WINDOW = Whole(-(2**62), 2**62)
+_MARK = Fields({"size": Whole(), "footer": Array("u1", ("footer",))})
+_PROGRESS: dict[str, Spec] = {
+    "name": Text(),
+    "fingerprint": Maybe(_HASH),
+    "options": Plain(),
+    "token": Text(pattern="[0-9a-f]{8}"),
+    "piece_rows": Whole(1),
+    "position": Together((Whole(), Whole(), Whole())),
+    "out": Maybe(_MARK),
+    "rounds": Maybe(Fields({"size": Whole(), "footer": Array("u1", ("rounds_footer",))})),
+    "before": Array("u1", ("before",)),
+    "found": Maybe(Array("u1", ("found",))),
+    "ids": Maybe(Array("u8", ("rows",))),
+    "finished": Flag(),
+    "read": Maybe(Together((Whole(), _HASH))),
+}
+
+
+def _check_stream(saved: Saved) -> str:
+    bank, clock = saved.state["adapter"].cls is Bank, saved.state["clock"]
+    if clock is not None:
+        n = saved.sizes.get("keys")
+        if bank != isinstance(clock[1], np.ndarray) or (bank and n != len(saved.state["adapter"].state["_keys"])):
+            return "has a clock of other keys than its adapter has"
+    file = saved.state["file"]
+    if file is not None:
+        named = file["options"].get("-o", 0) if isinstance(file["options"], dict) else 0
+        rounds = file["options"].get("--rounds-file", 0) if named != 0 else 0
+        if not all(place is None or isinstance(place, str) for place in (named, rounds)):
+            return "names no outputs"
+    return ""
+
+
+class StreamState(Component, saved_as="adapt_state"):
     """The state of a stream that comes in files.
 
     Attributes
@@ -142,8 +195,7 @@ class StreamState(Component, saved_as="adapt_state", layout=2):
     files, rows : int
         The numbers of files and of rows that were taken in.
     finished_files : (n, 32) array of uint8
-        The files that were taken in: the first bytes of both parts of their fingerprints. Zeros in the place of the
-        second part are of a version that hashed samples only.
+        The files that were taken in: the first bytes of both parts of their fingerprints.
     label_counts : LabelCounts
         Counts of right predictions, by the labels that came with the rows.
     late_labels : int
@@ -154,6 +206,21 @@ class StreamState(Component, saved_as="adapt_state", layout=2):
         The last file.
     """
 
+    saves = Saves(
+        state={
+            "adapter": Either((Part(RegressAndReweight, {"k": "k"}, fitted=True), Part(Bank, {"k": "k"}))),
+            "classes": Fields({"columns": Each(Text(), "k"), "names": Each(Text(), "k"), "numbered": Flag()}),
+            "holdout": Text(),
+            "files": Whole(),
+            "rows": Whole(),
+            "finished_files": Array("u1", ("finished", 2 * _BYTES)),
+            "label_counts": Fields({name: Whole() for name in LabelCounts._fields}),
+            "late_labels": Whole(),
+            "clock": Maybe(Together((Number(0.0), Either((_WINDOW, ints("keys", low=-(2**62), high=2**62)))))),
+            "file": Maybe(Fields(_PROGRESS)),
+        },
+        check=_check_stream,
+    )
     adapter: RegressAndReweight | Bank
     classes: Classes
     holdout: str
@@ -199,17 +266,6 @@ class StreamState(Component, saved_as="adapt_state", layout=2):
         """The last file, if it is not finished."""
         return None if self.file is None or self.file.finished else self.file
 
-    @classmethod
-    def upgrade(
-        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Layout 1 knew files by their samples only."""
-        before = state["finished_files"]
-        finished = np.zeros((len(before), 2 * _BYTES), dtype=np.uint8)
-        finished[:, :_BYTES] = before
-        file = state["file"]
-        return params, state | {"finished_files": finished, "file": None if file is None else file | {"read": None}}
-
     def has_done(self, content: Content) -> bool:
         """Tell whether a file was taken in; reads it only if there is one with the same samples."""
         samples, contents = self.finished_files[:, :_BYTES], self.finished_files[:, _BYTES:]
@@ -217,7 +273,7 @@ class StreamState(Component, saved_as="adapt_state", layout=2):
         if not len(alike):
             return False
         mine = _first_bytes(content.whole())[_BYTES:]
-        return bool(((alike == mine) | (alike == 0)).all(axis=1).any())
+        return bool((alike == mine).all(axis=1).any())
 
     def begin(self, file: FileProgress, found: bytes | None) -> FileProgress:
         """Note that a file is begun, the state before it, and the state file that was `found`."""

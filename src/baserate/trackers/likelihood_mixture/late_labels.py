@@ -4,6 +4,7 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
+from baserate.trackers.likelihood_mixture.batch_update import judge_by_margin, judge_experts, posterior
 from baserate.trackers.likelihood_mixture.experts import (
     COUNTED,
     EXPERTS,
@@ -16,7 +17,6 @@ from baserate.trackers.likelihood_mixture.experts import (
     load_key,
     make_tables,
 )
-from baserate.trackers.likelihood_mixture.soft_counts import judge_by_margin, judge_experts, posterior
 
 
 @compiled

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.state.declarations import Together, Whole, floats, ints, priors
-from baserate.trackers._tracker import ONE_KEY, BankedTracker, saved_rows
-from baserate.trackers.likelihood_mixture import experts, late_labels, soft_counts
+from baserate.state.declarations import Saved, Together, Whole, floats, ints, priors
+from baserate.trackers._tracker import ONE_KEY, BankedTracker, has_one_key, saved_rows
+from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
@@ -49,6 +49,14 @@ class Note(NamedTuple):
     shares: FloatArray
     """Share of each sample that each recalled mix has counted."""
     source_prior: FloatArray
+
+
+def _fits_together(saved: Saved) -> str:
+    """Check that every expert but recalled mixes has weight, as each has a share of it after every round."""
+    if problem := has_one_key(saved):
+        return problem
+    weights = saved.state["_state"]["trust"][0] @ saved.state["_state"]["weights"][0]
+    return "" if (weights[: experts.MEMORIES + 1] > 0.0).all() else "has experts without weight"
 
 
 class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
@@ -137,7 +145,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             "made": ints("keys", experts.RECALLED, 2, low=0),
             "rounds": ints("keys", 2, low=0),
         }
-    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)})
+    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)}, check=_fits_together)
 
     saved_note = Together(
         (
@@ -188,7 +196,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             The batch.
         """
         estimate = check_vector(z, self.n_classes)
-        # Compiled code does not look at shapes; adapters and banks hand over what they have checked.
+        # Compiled code does not check shapes; what adapters and banks pass on has been checked.
         if evidence is not None and not evidence.checked:
             evidence = Evidence(*self._check(evidence))
         self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)
@@ -219,7 +227,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         if len(proba) < 2:
             return np.tile(self.predict(), (len(proba), 1))
         births, counts, weights, trust, _, _, made, rounds = (array[0] for array in self._state)
-        return soft_counts.predict_left_out(
+        return batch_update.predict_left_out(
             births, counts, weights, trust, made, rounds[0], self._slack, proba, source_prior
         )
 
@@ -248,7 +256,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         labels = _NO_LABELS if labels is None else labels
         predictions, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
         state: State = self._state
-        soft_counts.update(*state, rows, self._slack, proba, source_prior, labels, starts, predictions)
+        batch_update.update(*state, rows, self._slack, proba, source_prior, labels, starts, predictions)
         return predictions
 
     def weighted_experts(self) -> Experts:
@@ -354,17 +362,17 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
         """Return the predictions of some keys, one row each."""
-        return soft_counts.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
+        return batch_update.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one batch or one estimate, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            soft_counts.update_with_frequencies(*state, rows, self._slack, frequencies)
+            batch_update.update_with_frequencies(*state, rows, self._slack, frequencies)
             return
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
-        soft_counts.update(
+        batch_update.update(
             *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NO_PREDICTIONS
         )
 

@@ -42,6 +42,7 @@ _TABLE = {
 _NOISE = 0.05  # standard deviation of the sightings behind the table
 _SLOW = 0.2  # up to this rate times variance, the weights of FLHFTL move so slowly that the noise level does not matter
 _PHASES, _SAMPLES = 8, 400
+_LOUDEST = 1e8  # beyond, simulated sightings would be larger than any that trackers take
 
 
 def simulate(tracker: Tracker, n_phases: int, n_runs: int, *, noise: float = _NOISE, seed: int = 0) -> Straying:
@@ -83,7 +84,7 @@ def straying(tracker: Tracker, half_octave: int) -> Straying:
 
     It is looked up, or else simulated over 256 rounds: once per choice of parameters and noise level.
     """
-    noise = 2.0 ** (half_octave / 2)
+    noise = min(2.0 ** (half_octave / 2), _LOUDEST)
     if type(tracker) is FLHFTL and tracker.rate_ * noise**2 <= _SLOW:
         return _TABLE[f"FLHFTL, {tracker.experts}"]
     if type(tracker) is Aligator:

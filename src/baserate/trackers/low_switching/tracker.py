@@ -17,6 +17,7 @@ from baserate.state.declarations import (
     Maybe,
     Number,
     Part,
+    Saved,
     Saves,
     Text,
     Together,
@@ -31,6 +32,16 @@ from baserate.validation import check_has_methods, check_integer, check_option_o
 
 _FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: the noise estimate is too uncertain
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
+
+
+def _problem(saved: Saved) -> str:
+    state = saved.state
+    mean, n = state["_straying"][0], state["_in_stretch"]
+    if (state["_straying_at"] is not None and len(mean) < 3) or ((mean > 0) & (mean < 1e-70)).any():
+        return "knows too little of how its tracker strays"
+    if n > state["rounds_"] or np.abs(state["_sum"]).max() > 1.001e9 * n or state["_squares"].max() > 4.001e18 * n:
+        return "has sums that no sightings have"
+    return ""
 
 
 class LowSwitching(Beginning, saved_as="low_switching"):
@@ -126,9 +137,10 @@ class LowSwitching(Beginning, saved_as="low_switching"):
             "_fourth_powers": Number(0.0, 1e72),
             "_estimates_mean": vectors("k"),
             "_estimates_spread": Number(-1e36, 1e36),
-            "_straying": Together((floats("phases"), floats("phases"))),
+            "_straying": Together((floats("phases", low=0.0, high=1e70), floats("phases", low=0.0, high=1e70))),
             "_straying_at": Maybe(Whole(-2000, 2000)),
         },
+        check=_problem,
     )
 
     def __init__(

@@ -6,13 +6,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
+from baserate.state import Component
+from baserate.state.declarations import (
+    LONGEST,
+    SHARE,
+    Flag,
+    Maybe,
+    Number,
+    Part,
+    Saved,
+    Saves,
+    Text,
+    Together,
+    Whole,
+    floats,
+    ints,
+)
 from baserate.trust.assumption.directions import Directions
 from baserate.trust.assumption.findings import (
     NUMBERS,
     SCORES,
     Finding,
     ScoreTest,
+    are_findings,
     direction_finding,
     strongest_regions,
     to_findings,
@@ -21,6 +37,7 @@ from baserate.trust.assumption.regions import (
     DOUBT_EDGES,
     DOUBT_GRADES,
     EVEN_GRADES,
+    LEAST_LOG,
     RANGES,
     References,
     add_rows,
@@ -29,19 +46,65 @@ from baserate.trust.assumption.regions import (
     regions,
     strangeness_edges,
 )
+from baserate.trust.assumption.requirements import (
+    FEWEST,
+    LEAST_SINGULAR,
+    MOST_CLASSES,
+    least_singular,
+    too_alike,
+    too_few,
+)
 from baserate.trust.assumption.schedule import WINDOWS, due, spent
 from baserate.trust.assumption.two_samples import log_evidence, residuals
 from baserate.validation import check_fitted, check_holdout, check_proba, check_real
 
-__all__ = ["FEWEST", "AssumptionCheck", "Finding"]
+__all__ = ["FEWEST", "MOST_CLASSES", "AssumptionCheck", "Finding"]
 
-FEWEST = 20
-"""Number of samples of every class that the holdout must have."""
-_LEAST_SINGULAR = 0.1  # of the confusion matrix: below it, classes are too similar to tell what label shift can explain
-MOST_CLASSES = 300
-"""Largest number of classes that is tested; the number of comparisons grows with its square."""
 _REFERENCE_STEP = 4  # one in so many samples of the holdout is a reference row, for measuring strangeness
 _MOST_REFERENCES = 500  # each row of the stream is compared with all of them
+_MOST_LOOKS = 200  # more than a stream of any length has
+_OF_HOLDOUT = ("_references", "_edges", "_holdouts", "_directions")
+_OF_STREAM = ("_counts", "_sizes", "_turns", "_looks")
+
+
+def _fits_together(saved: Saved) -> str:
+    state, k = saved.state, saved.sizes["k"]
+    kept = [name in state for name in _OF_HOLDOUT]
+    running = [name in state for name in _OF_STREAM]
+    if state["testable_"] == bool(state["reason_"]):
+        return "is tested for a reason not to, or the other way round"
+    if state["alarm_"] != (state["since_"] is not None) or (state["since_"] or 0) > state["rounds_"]:
+        return "gave an alarm at no time, or the other way round"
+    if not state["testable_"]:
+        silent = state["_log_evidence"] == 0.0 and len(state["_findings"]) == 0 and not state["alarm_"]
+        return "" if silent and all(kept) == any(kept) and not any(running) else "has the state of a test without one"
+    if not all(kept) or not all(running) or k > MOST_CLASSES:
+        return "lacks what it tests with"
+    if saved.sizes["cells"] != k * RANGES or not are_findings(state["_findings"], k, RANGES - 1):
+        return "has cells or findings of other classes"
+    starts = state["_references"][1]
+    if len(starts) != k + 1 or starts[0] != 0 or starts[-1] != saved.sizes["references"] or (np.diff(starts) < 0).any():
+        return "has references that do not belong together"
+    return _holdout_problem(state["_holdouts"]) or _stream_problem(state)
+
+
+def _holdout_problem(holdouts: FloatArray) -> str:
+    everyone, strangers = holdouts
+    if everyone.sum(axis=1).min() < FEWEST or strangers.sum(axis=1).min() < 1.0:
+        return "has too small a holdout"
+    if least_singular(everyone) < 1e-6 or least_singular(strangers) < LEAST_SINGULAR * (1.0 - 1e-9):
+        return "has a holdout whose classes are too much alike"
+    return ""
+
+
+def _stream_problem(state: dict[str, Any]) -> str:
+    sizes, looks = state["_sizes"].tolist(), state["_looks"].tolist()
+    if (state["_counts"].sum(axis=2) != state["_sizes"] + state["_pending"]).any():
+        return "counts other samples than it says"
+    for window, (size, look) in enumerate(zip(sizes, looks, strict=True)):
+        if size >= due(window, look) or 0 < WINDOWS[window] <= size:
+            return "missed a look"
+    return ""
 
 
 class AssumptionCheck(Component, saved_as="assumption_check"):
@@ -103,6 +166,32 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
     True
     """
 
+    saves = Saves(
+        params={"alpha": SHARE},
+        state={
+            "n_classes_": Whole(2, size="k"),
+            "testable_": Flag(),
+            "reason_": Text(),
+            "rounds_": Whole(),
+            "alarm_": Flag(),
+            "since_": Maybe(Whole()),
+            "_pending": Whole(),
+            "_log_evidence": Number(0.0, 1e40),
+            "_findings": floats("findings", NUMBERS, finite=False),
+            "_references": Together((floats("k", "references", low=LEAST_LOG, high=0.01), ints("starts", low=0))),
+            "_edges": floats(len(SCORES), RANGES - 1, low=0.0),
+            "_holdouts": floats(len(SCORES), "k", "cells", low=0.0, high=LONGEST),
+            "_directions": Part(Directions, {"k": "k"}, fitted=True),
+            "_counts": floats(len(SCORES), len(WINDOWS), "cells", low=0.0, high=LONGEST),
+            "_sizes": ints(len(WINDOWS), low=0),
+            "_turns": ints(len(WINDOWS), low=0),
+            "_looks": ints(len(WINDOWS), low=0, high=_MOST_LOOKS),
+        },
+        optional=(*_OF_HOLDOUT, *_OF_STREAM),
+        may_be_empty=True,
+        check=_fits_together,
+    )
+
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
 
@@ -120,10 +209,12 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         check_real(self.alpha, "alpha", 0.0, 1.0, closed=False)
         rows, labels = check_holdout(proba, y, every_class=False)
         k = rows.shape[1]
+        for name in (*_OF_HOLDOUT, *_OF_STREAM):  # of another holdout
+            self.__dict__.pop(name, None)
         if k > MOST_CLASSES:
             reason = f"there are {k} classes; label shift is tested for up to {MOST_CLASSES}."
         else:
-            reason = _too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
+            reason = too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
         self.n_classes_ = k
         self.testable_, self.reason_ = not reason, reason
         self._start()
@@ -147,7 +238,7 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
             holdouts[1, c] -= doubled[1, 0]
         self._references, self._edges, self._holdouts = compared_with, edges, holdouts
         self._directions = Directions().fit(rows, labels)
-        return _too_alike(holdouts[1])
+        return too_alike(holdouts[1])
 
     def _start(self) -> None:
         self.rounds_, self._pending, self.alarm_ = 0, 0, False
@@ -231,10 +322,8 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         for window, length in enumerate(WINDOWS):
             if self._sizes[window] >= self._due[window]:
                 look = int(self._looks[window])
-                while (
-                    due(window, look + 1) <= self._sizes[window]
-                ):  # after a large batch only the last look that is due is made
-                    look += 1
+                while due(window, look + 1) <= self._sizes[window]:
+                    look += 1  # after a large batch, only the last look that is due
                 self._test_window(window, look)
                 self._looks[window] = look + 1
                 self._due[window] = due(window, look + 1)
@@ -286,21 +375,8 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        if getattr(self, "testable_", False):
-            k = int(self.n_classes_)
-            cells = k * RANGES
-            check_array(self._counts, "_counts", np.empty((len(SCORES), len(WINDOWS), cells)))
-            columns, starts = self._references
-            self._references = References(columns, starts)
-            check_array(columns, "_references", np.empty((k, int(starts[-1]))))
-            check_array(starts, "_references", np.empty(k + 1, dtype=np.int64))
-            if starts[0] != 0 or (np.diff(starts) < 0).any():
-                raise ValueError("the references do not belong together")
-            check_array(self._edges, "_edges", np.empty((len(SCORES), RANGES - 1)))
-            check_array(self._holdouts, "_holdouts", np.empty((len(SCORES), k, cells)))
-            for name in ("_sizes", "_turns", "_looks"):
-                check_array(getattr(self, name), name, np.empty(len(WINDOWS), dtype=np.int64))
-            check_array(self._findings, "_findings", np.empty((len(self._findings), NUMBERS)))
+        if state.get("testable_"):
+            self._references = References(*self._references)
             self._prepare()
         return self
 
@@ -312,25 +388,3 @@ def _reference_rows(labels: np.ndarray[Any, Any], n_classes: int) -> np.ndarray[
     for c in range(n_classes):
         chosen[np.flatnonzero(labels == c)[::step]] = True
     return chosen
-
-
-def _too_few(sizes: np.ndarray[Any, Any]) -> str:
-    few = int(sizes.argmin())
-    if sizes[few] < FEWEST:
-        return (
-            f"the holdout has {sizes[few]} samples of class {few}; testing label shift takes at least {FEWEST} of "
-            "every class."
-        )
-    return ""
-
-
-def _too_alike(holdout: FloatArray) -> str:
-    k = len(holdout)
-    confusion = holdout.reshape(k, k, RANGES).sum(axis=2) / holdout.sum(axis=1, keepdims=True)
-    least = np.linalg.svd(confusion, compute_uv=False)[-1]
-    if least < _LEAST_SINGULAR:
-        return (
-            f"the model confuses classes too much (least singular value of the confusion matrix {least:.2g}, at least "
-            f"{_LEAST_SINGULAR} is needed): almost anything could be a change of the class mix."
-        )
-    return ""

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component, check_array
+from baserate.state import Component, declarations
+from baserate.state.declarations import LONGEST, Number, Saved, Saves, Whole, flags, floats
 from baserate.trust.assumption.regions import FLOOR, LIMIT
-from baserate.trust.assumption.schedule import BLOCK, renewal_due, spent_on_direction
+from baserate.trust.assumption.schedule import BLOCK, renewal_due, renewals, spent_on_direction
 
 _MOST = 2000  # rows that are kept of each half
 _RIDGE = 0.1  # regularisation of covariances, as a part of the mean variance
@@ -33,6 +34,10 @@ _LEAST_Z = 2.5  # standard errors below which a bet is not computed, because it 
 _LARGEST_MOVE = 0.5  # largest change of a factor of the stream
 _LARGEST_LOSS = 0.9  # largest loss of a factor of the holdout, for any possible sample
 _FOURTH = 0.4237  # log(1 + x) >= x - x^2 / 2 + x^3 / 3 - _FOURTH x^4 from x = -_LARGEST_MOVE on
+
+
+_LOGS = float(np.log(FLOOR)) - 1e-9, 2e-3  # limits of log-probabilities that are kept; rows may sum to a little over 1
+_WIDEST = 1e3  # more than scores and their explained part can reach: see `_LEAST_SINGULAR`
 
 
 class Half(NamedTuple):
@@ -106,6 +111,27 @@ def _scores(logs: FloatArray, predicted: IntArray, slopes: FloatArray, centres: 
     return scores
 
 
+def _fits_together(saved: Saved) -> str:
+    """Check what the bounds on a bet rest on: the halves, and the widths of residuals."""
+    state = saved.state
+    tested = ~state["_in_guide"]
+    if saved.sizes["tested"] != tested.sum() or not tested.any() or tested.all():
+        return "has halves of other sizes than it says"
+    if abs(state["due"] - renewal_due(state["_renewal"])) > 1e-9 * BLOCK:
+        return "is due at another time than it says"
+    seen = state["seen"][:, np.newaxis]
+    room = 1e-6 * seen
+    if (state["sums"] < seen * _LOGS[0] - room).any() or (state["sums"] > seen * _LOGS[1] + room).any():
+        return "has sums of other samples than it has seen"
+    width = LIMIT + np.abs(state["explained"]).max()
+    if (np.abs(state["_residuals"]) > width * (1.0 + 1e-9)).any():
+        return "has residuals beyond their limit"
+    reached = state["_reached"][state["_labels"][tested]]
+    if (np.abs(state["_tilts"]) > reached * (1.0 + 1e-9) + 1e-12).any() or 0.0 < state["_widest"] < LIMIT:
+        return "has bets beyond their limit"
+    return ""
+
+
 class Directions(Component, saved_as="assumption_directions"):
     """Learns directions, and accumulates the evidence from betting on them.
 
@@ -122,6 +148,31 @@ class Directions(Component, saved_as="assumption_directions"):
     moments : (4,) array
         Sums of the first four powers of the residuals.
     """
+
+    saves = Saves(
+        state={
+            "_logs": floats("rows", "k", low=_LOGS[0], high=_LOGS[1]),
+            "_labels": declarations.labels("rows", "k"),
+            "_in_guide": flags("rows"),
+            "sums": floats("k", "k"),
+            "seen": floats("k", low=0.0, high=LONGEST),
+            "counts": floats("k", low=0.0, high=LONGEST),
+            "slopes": floats("k", "k", low=-1e200, high=1e200),
+            "centres": floats("k", low=-1e250, high=1e250),
+            "explained": floats("k", low=-_WIDEST, high=_WIDEST),
+            "moments": floats(4, low=-1e30, high=1e30),
+            "due": Number(0.0, BLOCK),
+            "_residuals": floats("tested"),
+            "_tilts": floats("tested"),
+            "_reached": floats("k", low=0.0, high=1e30),
+            "_widest": Number(0.0, 2.0 * _WIDEST),
+            "_size": Whole(),
+            "_renewal": Whole(0, renewals()),
+            "_block": Whole(),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def fit(self, proba: FloatArray, y: IntArray) -> Self:
         """Split a holdout into halves, each with the same share of each class."""
@@ -251,18 +302,6 @@ class Directions(Component, saved_as="assumption_directions"):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        if hasattr(self, "_logs"):
-            n, k = self._logs.shape
-            check_array(self._labels, "_labels", np.empty(n, dtype=np.int64))
-            check_array(self._in_guide, "_in_guide", np.empty(n, dtype=bool))
-            if not self._in_guide.any() or self._labels.min() < 0 or self._labels.max() >= k:
-                raise ValueError("the labels do not belong to the rows")
-            for name in ("sums", "slopes"):
-                check_array(getattr(self, name), name, np.empty((k, k)))
-            for name in ("seen", "counts", "centres", "explained", "_reached"):
-                check_array(getattr(self, name), name, np.empty(k))
-            check_array(self.moments, "moments", np.empty(4))
-            for name in ("_tilts", "_residuals"):
-                check_array(getattr(self, name), name, np.empty(int((~self._in_guide).sum())))
+        if state:
             self._prepare()
         return self

@@ -1,10 +1,12 @@
 """Findings: deviations of a stream from label shift, as numbers and in words."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from baserate.protocols import FloatArray
+from baserate.state.declarations import Flag, Maybe, Number, Text, Whole
 from baserate.trust.assumption.directions import Directions
 from baserate.trust.assumption.regions import EVERY, GRADED, Regions
 from baserate.trust.assumption.two_samples import Residuals, class_ratios
@@ -57,6 +59,21 @@ class Finding(NamedTuple):
         )
 
 
+_REAL = Number(finite=False)
+FINDING = (Maybe(Whole()), Text(), Maybe(Number()), Flag(), _REAL, _REAL, _REAL, Number(0.0))
+"""The declaration of a finding in a file."""
+
+
+def is_finding(values: Sequence[Any], n_classes: int) -> bool:
+    """Return whether a finding out of a file is about a class that there is, and a score."""
+    named = (*SCORES, *(_of_class(c) for c in range(n_classes)))
+    return (values[0] is None or values[0] < n_classes) and values[1] in named
+
+
+def _of_class(c: int) -> str:
+    return f"log-probability of class {c}"
+
+
 class ScoreTest(NamedTuple):
     """The test functions of one score, with their residuals on the holdout."""
 
@@ -102,12 +119,21 @@ def direction_finding(directions: Directions, value: float) -> FloatArray:
     return np.array([[mean.predicted, score, GRADED, low, mean.mean, mean.expected, mean.error, _exp(value)]])
 
 
+def are_findings(numbers: FloatArray, n_classes: int, n_edges: int) -> bool:
+    """Return whether rows of numbers, out of a file, stand for findings."""
+    predicted, score, edge, side, _, _, _, evidence = numbers.T
+    whole = np.isin(predicted, np.arange(EVERY, n_classes)) & np.isin(score, np.arange(len(SCORES) + n_classes))
+    graded = (edge == GRADED) | (np.isin(edge, np.arange(n_edges)) & (score < len(SCORES)))
+    told = np.isin(side, [0.0, 1.0]) & (evidence >= 0.0) & np.isfinite(evidence)
+    return len(numbers) <= _KEPT and bool((whole & graded & told).all())
+
+
 def to_findings(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
     """Turn rows of numbers into findings."""
     found = []
     for predicted, score, edge, side, share, expected, error, evidence in numbers.tolist():
         kind = int(score)
-        name = SCORES[kind] if kind < len(SCORES) else f"log-probability of class {kind - len(SCORES)}"
+        name = SCORES[kind] if kind < len(SCORES) else _of_class(kind - len(SCORES))
         above = None if edge == GRADED else float(edges[kind][int(edge)])
         who = None if predicted == EVERY else int(predicted)
         found.append(Finding(who, name, above, side == 0, share, expected, error, evidence))

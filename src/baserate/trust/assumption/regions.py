@@ -27,6 +27,8 @@ _QUANTILES = np.array(
     [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98]
 )  # of strangeness, which are the boundaries of its ranges
 _FLOOR = 1e-4  # least probability before the logarithm, for distances: smaller ones count as equal
+LEAST_LOG = float(np.log(_FLOOR)) - 1e-9
+"""A number just below all logarithms in references."""
 FLOOR = 1e-8
 """The same for directions, for which differences between small probabilities matter."""
 LIMIT = 1.0

@@ -7,7 +7,8 @@ from baserate.protocols import FloatArray
 
 STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])
 """Parts of the winnings that are put on the next sample; one bet is run for each."""
-_LARGEST = 1e100
+LARGEST = 1e100
+"""Largest winnings of a bet."""
 
 
 @compiled
@@ -43,8 +44,8 @@ def bet(differences: FloatArray, won: FloatArray, stakes: FloatArray, limit: flo
             continue
         positive, negative = 0.0, 0.0
         for j in range(len(stakes)):
-            won[0, j] = min((won[0, j] + 1.0) * (1.0 + stakes[j] * d), _LARGEST)
-            won[1, j] = min((won[1, j] + 1.0) * (1.0 - stakes[j] * d), _LARGEST)
+            won[0, j] = min((won[0, j] + 1.0) * (1.0 + stakes[j] * d), LARGEST)
+            won[1, j] = min((won[1, j] + 1.0) * (1.0 - stakes[j] * d), LARGEST)
             positive += won[0, j] / len(stakes)
             negative += won[1, j] / len(stakes)
         if positive >= limit:

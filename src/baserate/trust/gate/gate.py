@@ -1,14 +1,29 @@
 """Gate: decides how much of a correction is used, and when to fall back to the uncorrected model."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.state import Component, check_array
-from baserate.trust._kept_holdout import subsample
-from baserate.trust.gate.bets import STAKES, bet
+from baserate.state import Component, declarations
+from baserate.state.declarations import (
+    LONGEST,
+    SHARE,
+    Flag,
+    Maybe,
+    Number,
+    Saved,
+    Saves,
+    Text,
+    Whole,
+    flags,
+    floats,
+    priors,
+    probabilities,
+)
+from baserate.trust._kept_holdout import LEAST_SHARE, fits_holdout, subsample
+from baserate.trust.gate.bets import LARGEST, STAKES, bet
 from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 from baserate.validation import as_float_array, check_fitted, check_holdout, check_integer, check_prior, check_real
 
@@ -28,6 +43,17 @@ _UNTOLD = 0.05  # largest share of all samples that may move to such classes
 _LAPSES = 1000  # rounds without labels after which a confirmation expires
 _SHORTEST = 50  # least duration of an alarm, in rounds
 _LONGEST = 500  # largest number of rounds before an alarm that its duration is derived from
+
+
+def _fits_together(saved: Saved) -> str:
+    state = saved.state
+    if state["weight_"] not in WEIGHTS or state["_rehearsed"] not in WEIGHTS:
+        return "has a weight that a gate does not choose"
+    if state["active_"] != bool(state["reason_"]) or state["active_"] != (state["since_"] is not None):
+        return "holds the correction back without a reason, or the other way round"
+    if max(state["since_"] or 0, state["_last_label"], state["_closed_at"], state["_check_began"]) > state["rounds_"]:
+        return "remembers rounds that are yet to come"
+    return fits_holdout(saved) if saved.sizes["rows"] else ""
 
 
 class Gate(Component, saved_as="gate"):
@@ -101,6 +127,34 @@ class Gate(Component, saved_as="gate"):
     ----------
     Shin, Ramdas, Rinaldo, "E-detectors: a nonparametric framework for sequential change detection", 2023.
     """
+
+    saves = Saves(
+        params={"alpha": SHARE},
+        state={
+            "source_prior_": priors("k", low=LEAST_SHARE, within=1e-9),
+            "_proba": probabilities("rows", "k"),
+            "_labels": declarations.labels("rows", "k"),
+            "_few": flags("k"),
+            "rounds_": Whole(),
+            "weight_": Number(0.0, 1.0),
+            "active_": Flag(),
+            "reason_": Text(),
+            "since_": Maybe(Whole()),
+            "verdict_": Text((NONE, HURTS, HELPS)),
+            "_won": floats(2, len(STAKES), low=0.0, high=LARGEST),
+            "_last_label": Whole(),
+            "_rehearsed": Number(0.0, 1.0),
+            "_held_back": Flag(),
+            "_tracked": priors("k", within=1e-9),
+            "rehearsed_at_": priors("k", within=1e-9),
+            "_closed_at": Whole(-1),
+            "_closed_for": Whole(),
+            "_check_began": Whole(),
+            "_dependent": Flag(),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
@@ -200,11 +254,10 @@ class Gate(Component, saved_as="gate"):
         self._tracked = mix
         self._dependent = self._dependent if dependent is None else bool(dependent)
         if alarm:
-            if (
-                self._closed_at < 0 or self._closed_at != self.rounds_ - rounds
-            ):  # otherwise it is the same alarm, reported again
+            reported_again = 0 <= self._closed_at == self.rounds_ - rounds
+            if not reported_again:
                 took = min(self.rounds_ - self._check_began, _LONGEST)
-                self._closed_for = max(2 * took, 2 * self._closed_for, _SHORTEST)
+                self._closed_for = min(max(2 * took, 2 * self._closed_for, _SHORTEST), LONGEST)
             self._closed_at = self._check_began = self.rounds_
         if len(self._proba) and _distance(mix, self.rehearsed_at_) > _MOVED:
             counts = np.bincount(self._labels, minlength=len(mix)).astype(np.float64)
@@ -291,22 +344,6 @@ class Gate(Component, saved_as="gate"):
             return np.broadcast_to(self.source_prior_, mixes.shape).copy()
         shrunk = mixes**self.weight_ * self.source_prior_ ** (1.0 - self.weight_)
         return np.asarray(shrunk / shrunk.sum(axis=-1, keepdims=True))
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        super().set_state(state)
-        if hasattr(self, "source_prior_"):
-            k = np.size(self.source_prior_)
-            for name in ("source_prior_", "_tracked", "rehearsed_at_"):
-                check_array(getattr(self, name), name, np.empty(k))
-            check_array(self._proba, "_proba", np.empty((len(self._labels), k)))
-            check_array(self._labels, "_labels", np.empty(len(self._proba), dtype=np.int64))
-            if len(self._labels) and not 0 <= self._labels.min() <= self._labels.max() < k:
-                raise ValueError("the labels of the holdout are not classes")
-            check_array(self._few, "_few", np.empty(k, dtype=bool))
-            check_array(self._won, "_won", np.empty((2, len(STAKES))))
-            if self.weight_ not in WEIGHTS:
-                raise ValueError("the weight is none of those that a gate chooses")
-        return self
 
 
 def _distance(first: FloatArray, second: FloatArray) -> float:

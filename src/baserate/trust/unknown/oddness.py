@@ -9,6 +9,8 @@ from baserate.protocols import FloatArray, IntArray
 from baserate.trust._nearest import distance_to_nearest
 
 _FLOOR = 1e-4  # least probability before the logarithm: differences between smaller ones are ignored
+LEAST_LOG = float(np.log(_FLOOR)) - 1e-9
+"""A number just below all logarithms in a scale."""
 
 
 class OddnessScale(NamedTuple):

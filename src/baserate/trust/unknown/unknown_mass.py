@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import FloatArray
-from baserate.state import Component, check_array
-from baserate.trust.unknown.oddness import OddnessScale, count_odd, fit_oddness
+from baserate.state import Component
+from baserate.state.declarations import LONGEST, Flag, Number, Saved, Saves, Together, Whole, floats
+from baserate.trust.unknown.oddness import LEAST_LOG, OddnessScale, count_odd, fit_oddness
 from baserate.validation import check_fitted, check_holdout, check_integer, check_prior, check_proba
 
 _CLEAR = 0.8  # share of the holdout that counts as clear; the rest is odd
@@ -17,6 +18,20 @@ _FEWEST = 50  # samples of the holdout that are needed
 _SAMPLES = 100.0  # samples of the stream that are needed
 _SURE = 3.0  # standard errors above which the mass is reported; many, because it is read again and again
 _RIDGE = 1.0  # pseudo-samples of each class with equal weights, which keep weights of confused classes bounded
+
+
+def _fits_together(saved: Saved) -> str:
+    state, rows = saved.state, saved.sizes["rows"]
+    if rows == 0 or saved.sizes["references"] == 0 or state["usable_"] != (rows >= _FEWEST):
+        return "is usable with too small a holdout, or the other way round"
+    if state["_holdout"].sum() != rows:
+        return "counts other rows of its holdout than it keeps"
+    total, squares = state["_total"], state["_squares"]
+    if abs(state["_seen"].sum() - total) > 1e-6 * total or not (
+        total == squares == 0.0 or 0.0 < squares <= (1.0 + 1e-9) * total
+    ):
+        return "counts other samples than it has seen"
+    return ""
 
 
 class UnknownMass(Component, saved_as="unknown_mass"):
@@ -65,6 +80,28 @@ class UnknownMass(Component, saved_as="unknown_mass"):
     >>> round(unknown.mass_, 1)
     0.2
     """
+
+    saves = Saves(
+        params={"window": Whole(2)},
+        state={
+            "n_classes_": Whole(2, size="k"),
+            "usable_": Flag(),
+            "_limit": Number(0.0, 2.0),
+            "_odd": Together(
+                (
+                    floats("k", "references", low=LEAST_LOG, high=0.01),
+                    floats("rows", low=-0.01, high=1.0),
+                    floats("rows", low=0.0, finite=False),
+                )
+            ),
+            "_holdout": floats(2, "k", "k", low=0.0, high=LONGEST),
+            "_seen": floats(2, "k", low=0.0, high=LONGEST),
+            "_total": Number(0.0, LONGEST),
+            "_squares": Number(0.0, LONGEST),
+        },
+        may_be_empty=True,
+        check=_fits_together,
+    )
 
     def __init__(self, window: int = 2000) -> None:
         self.window = window
@@ -190,13 +227,7 @@ class UnknownMass(Component, saved_as="unknown_mass"):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        if hasattr(self, "usable_"):
-            k = int(self.n_classes_)
+        if state:
             self._odd = OddnessScale(*self._odd)
-            check_array(self._odd.columns, "_odd", np.empty((k, self._odd.columns.shape[1])))
-            for known in self._odd[1:]:
-                check_array(known, "_odd", np.empty(len(self._odd.doubts)))
-            check_array(self._holdout, "_holdout", np.empty((2, k, k)))
-            check_array(self._seen, "_seen", np.empty((2, k)))
             self._prepare()
         return self

@@ -1,1 +1,1 @@
-"""How well trackers follow a class mix, measured: ``python -m baserate_lab.bench.trackers``."""
+"""Benchmark of how well trackers follow a class mix: ``python -m baserate_lab.bench.trackers``."""

@@ -1,4 +1,4 @@
-"""What must come out, checked: a bar, what was measured, and whether it holds. First the main table's."""
+"""Acceptance bars of the main table: the limit, the measured value, and whether the bar is met."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,8 +7,17 @@ import numpy as np
 
 from baserate.protocols import FloatArray
 from baserate_lab.bench.trackers import cells
-from baserate_lab.bench.trackers.cells import CAUSAL, ORACLE, SIZES, START, TRANSDUCTIVE, WINDOW, Plan, Problem
-from baserate_lab.bench.trackers.findings import Block, Kept, Measured, block, paired
+from baserate_lab.bench.trackers.cells import (
+    CAUSAL,
+    ORACLE,
+    SIZES,
+    START,
+    TRANSDUCTIVE,
+    WINDOW,
+    TablePlan,
+    TrackingProblem,
+)
+from baserate_lab.bench.trackers.findings import Measured, ResultBlock, TrackingResults, block, paired
 from baserate_lab.bench.trackers.streams import EVEN
 
 VARIANTS = (START, WINDOW)
@@ -16,18 +25,18 @@ LARGE = tuple(n for n in SIZES if n >= 10)
 
 
 class Bar(NamedTuple):
-    """A line of what must come out.
+    """One acceptance bar: a limit that a measured value must meet.
 
     Attributes
     ----------
     text : str
-        Of what.
+        The quantity.
     limit, measured : str
-        What it must be, and what it is.
+        The limit and the measured value.
     holds : bool or None
-        None if it cannot be said, for want of results or of a second seed.
+        None if there are no results, or only one seed where two are needed.
     where : str
-        The cells that decide, or break it.
+        The cells that decide, or that miss the bar.
     """
 
     text: str
@@ -38,12 +47,12 @@ class Bar(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """The verdict in words."""
         return "not run" if self.holds is None else "holds" if self.holds else "does not hold"
 
 
-def named(problem: Problem) -> str:
-    """A cell, in words."""
+def named(problem: TrackingProblem) -> str:
+    """A cell described in words."""
     parts = [problem.data, problem.shift, f"n = {problem.n}"]
     parts += [f"holdout {problem.holdout:,}"] if problem.holdout else []
     parts += [problem.distortion] if problem.distortion else []
@@ -56,19 +65,19 @@ def not_run(text: str, limit: str) -> Bar:
 
 
 def at_most(text: str, limit: float, measured: Measured, unit: str = "", digits: int = 3) -> Bar:
-    """A number that must not be above another."""
+    """A bar for a number that must not exceed a limit."""
     return Bar(text, f"<= {limit:g}{unit}", measured.shown(digits) + unit, bool(measured.value <= limit))
 
 
-def geometric_bar(text: str, limit: float, mses: Block, method: str, others: Sequence[str]) -> Bar:
-    """A geometric mean of ratios that must not be above a number."""
+def geometric_bar(text: str, limit: float, mses: ResultBlock, method: str, others: Sequence[str]) -> Bar:
+    """A bar for a geometric mean of ratios, which must not exceed a limit."""
     if not mses.problems:
         return not_run(text, f"<= {limit:g}")
     return at_most(text, limit, mses.geometric(method, others))
 
 
-def worst_ratio_bar(text: str, limit: float, mses: Block, method: str, others: Sequence[str]) -> Bar:
-    """Ratios none of which may be above a number."""
+def worst_ratio_bar(text: str, limit: float, mses: ResultBlock, method: str, others: Sequence[str]) -> Bar:
+    """A bar for ratios, none of which may exceed a limit."""
     if not mses.problems:
         return not_run(text, f"<= {limit:g}")
     ratios = mses.ratios(method, others)
@@ -79,10 +88,12 @@ def worst_ratio_bar(text: str, limit: float, mses: Block, method: str, others: S
     return bar._replace(where="; ".join(above) or named(mses.problems[worst]))
 
 
-def not_above_bar(text: str, limit: float, errors: float, problems: Sequence[Problem], found: list[Measured]) -> Bar:
-    """Differences none of which may be above a number by more than so many standard errors.
+def not_above_bar(
+    text: str, limit: float, errors: float, problems: Sequence[TrackingProblem], found: list[Measured]
+) -> Bar:
+    """A bar for differences, none of which may exceed a limit by more than `errors` standard errors.
 
-    Shown is the one that is above it by most standard errors, or below it by least.
+    The bar shows the difference that exceeds the limit by the most standard errors, or is closest below it.
     """
     says = f"<= {limit:g} points, or above by at most {errors:g} standard errors"
     if not found:
@@ -98,10 +109,10 @@ def not_above_bar(text: str, limit: float, errors: float, problems: Sequence[Pro
     return Bar(text, says, shown, not broken, "; ".join(broken) or named(problems[worst]))
 
 
-def closed(errors: Block) -> Measured:
-    """The share of the gap between the literal FLH-FTL and the oracle that is closed, gaps added up over cells.
+def closed(errors: ResultBlock) -> Measured:
+    """The share of the gap in error between literal FLH-FTL and the oracle that is closed; gaps are summed over cells.
 
-    NaN where there is no gap.
+    NaN if there is no gap.
     """
 
     def share(means: FloatArray) -> FloatArray:
@@ -114,8 +125,8 @@ def closed(errors: Block) -> Measured:
     return errors.measured(share)
 
 
-def _gap_bars(errors: Block) -> list[Bar]:
-    """At least half of the gap, in three readings."""
+def _gap_bars(errors: ResultBlock) -> list[Bar]:
+    """Bars that at least half of the gap is closed, read in three ways."""
     text = "share of the gap in error between literal FLH-FTL and the oracle that is closed, n >= 10"
     switching = errors.where(lambda p: p.n in LARGE and p.shift.split()[0] in ("Bernoulli", "Square"))
     even = switching.where(lambda p: p.shift in EVEN)
@@ -139,8 +150,8 @@ def _gap_bars(errors: Block) -> list[Bar]:
     return [*bars, Bar(line, ">= 0.5", each[least].shown(), not below, where)]
 
 
-def _transductive_bars(errors: Block) -> list[Bar]:
-    """That looking at the batch helps, for every batch size."""
+def _transductive_bars(errors: ResultBlock) -> list[Bar]:
+    """Bars that the transductive mode helps, for every batch size."""
     bars = []
     for n in SIZES:
         text = f"mean error of the transductive mixture minus that of the causal one, n = {n}"
@@ -155,8 +166,8 @@ def _transductive_bars(errors: Block) -> list[Bar]:
     return bars
 
 
-def main_bars(kept: Kept) -> list[Bar]:
-    """Of the main table: methods fitted on the whole holdout."""
+def main_bars(kept: TrackingResults) -> list[Bar]:
+    """Bars of the main table: methods fitted on the whole holdout."""
     mses, errors = (block(kept, cells.main(), quantity) for quantity in ("mse", "error"))
     large, single = mses.where(lambda p: p.n in LARGE), mses.where(lambda p: p.n == 1)
     beside = "MSE beside that of the better FLH-FTL"
@@ -174,13 +185,13 @@ def main_bars(kept: Kept) -> list[Bar]:
     ]
 
 
-def _error_bar(text: str, errors: Block) -> Bar:
+def _error_bar(text: str, errors: ResultBlock) -> Bar:
     return not_above_bar(text, 0.15, 3.0, errors.problems, errors.difference_to_better(CAUSAL, VARIANTS))
 
 
-def small_holdout_bars(kept: Kept) -> list[Bar]:
-    """What must be so in every cell, on little holdout; the bars of geometric means are for all batch sizes."""
-    plan: Plan = cells.small()
+def small_holdout_bars(kept: TrackingResults) -> list[Bar]:
+    """Bars for every cell with a small holdout; bars on geometric means would need all batch sizes."""
+    plan: TablePlan = cells.small()
     mses, errors = (block(kept, plan, quantity) for quantity in ("mse", "error"))
     on = f"on a holdout of {cells.SMALL:,}"
     text = f"causal, {on}: MSE beside that of the better FLH-FTL, every cell (the worst)"

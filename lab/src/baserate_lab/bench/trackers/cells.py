@@ -11,14 +11,14 @@ BASE, CALIBRATED, ORACLE = "Base", "Base (calibrated)", "Oracle"
 START, WINDOW, HISTORY = "FLH-FTL", "FLH-FTL (window)", "FollowTheHistory"
 CAUSAL, TRANSDUCTIVE = "LikelihoodMixture", "LikelihoodMixture (transductive)"
 TOLD = "Bayes filter"
-"""`TwoMixes`, told both mixes and the rate."""
+"""Label of `TwoMixes`, which is told both mixes and the switching rate."""
 
 METHODS = (BASE, START, WINDOW, CAUSAL, TRANSDUCTIVE, ORACLE)
 SIZES = (1, 10, 100)
 SMALL = 1000
 
 LABELS: dict[str, tuple[float, int]] = {"late": (0.05, 20), "some": (0.05, 0), "all": (1.0, 0)}
-"""The share of labels that become known, and after how many rounds."""
+"""Share of labels that become known, and the delay in rounds, by name."""
 
 LABELLED_SETS, LABELLED_SHIFTS = ("cifar10", "synthetic", "forest"), ("Bernoulli", "Sinusoidal", "Monotone")
 DISTORTED_SETS = ("cifar10", "mnist", "fashion", "synthetic")
@@ -26,23 +26,23 @@ DISTORTED_SHIFTS, DISTORTED_HOLDOUTS = (STILL, "Bernoulli", "Monotone", "Sinusoi
 LIMIT_SET, LIMIT_SHIFTS = "cifar10", ("Bernoulli", "Bernoulli drawn")
 
 
-class Problem(NamedTuple):
-    """All of a cell but its method and its seed.
+class TrackingProblem(NamedTuple):
+    """Everything about a cell except its method and seed.
 
     Attributes
     ----------
     data, shift : str
         From `sets.SETS` and `streams`.
     n : int
-        Samples a round.
+        Samples per round.
     holdout : int
-        Samples of the holdout; 0 is all there are.
+        Samples of the holdout; 0 for all of them.
     distortion : str
-        From `sets.DISTORTIONS`; empty: the model's outputs as they are.
+        From `sets.DISTORTIONS`; empty for the model's outputs unchanged.
     labels : str
-        From `LABELS`; empty: none.
+        From `LABELS`; empty for no labels.
     rounds : int
-        T.
+        Length of the stream, T.
     """
 
     data: str
@@ -54,8 +54,8 @@ class Problem(NamedTuple):
     rounds: int = 1000
 
 
-class Cell(NamedTuple):
-    """One method, one seed, one problem, whose fields follow."""
+class TrackingCell(NamedTuple):
+    """One method with one seed on one problem; the fields of the problem follow."""
 
     method: str
     seed: int
@@ -68,61 +68,61 @@ class Cell(NamedTuple):
     rounds: int = 1000
 
     @property
-    def problem(self) -> Problem:
-        """Without method and seed."""
-        return Problem(*self[2:])
+    def problem(self) -> TrackingProblem:
+        """The problem: the cell without method and seed."""
+        return TrackingProblem(*self[2:])
 
 
-class Result(NamedTuple):
-    """What came of a cell: mean squared distance of the mix to the true one, and the share of wrong labels."""
+class TrackingResult(NamedTuple):
+    """Result of a cell: mean squared error of the tracked class mix, and the share of wrong predictions."""
 
     mse: float
     error: float
 
 
-Plan = list[tuple[Problem, tuple[str, ...]]]
-"""Problems, and the methods that each is for."""
+TablePlan = list[tuple[TrackingProblem, tuple[str, ...]]]
+"""Problems, each with the methods to run on it."""
 
 
-def main() -> Plan:
-    """Every set, shift and batch size; methods fitted on the whole holdout."""
-    return [(Problem(*at), METHODS) for at in itertools.product(SETS, (*EVEN, *DRAWN), SIZES)]
+def main() -> TablePlan:
+    """Plan of the main table: every set, shift and batch size; methods fitted on the whole holdout."""
+    return [(TrackingProblem(*at), METHODS) for at in itertools.product(SETS, (*EVEN, *DRAWN), SIZES)]
 
 
-def small() -> Plan:
-    """The same on little holdout. That of the digits is smaller anyway."""
+def small() -> TablePlan:
+    """Plan with a small holdout. The digits are left out: their holdout is smaller anyway."""
     sets = [name for name in SETS if name != "digits"]
-    return [(Problem(data, shift, 10, SMALL), METHODS) for data, shift in itertools.product(sets, EVEN)]
+    return [(TrackingProblem(data, shift, 10, SMALL), METHODS) for data, shift in itertools.product(sets, EVEN)]
 
 
-def limit() -> Plan:
-    """Beside a filter that is told all that can be told."""
-    return [(Problem(LIMIT_SET, *at), (CAUSAL, TOLD, ORACLE)) for at in itertools.product(LIMIT_SHIFTS, SIZES)]
+def limit() -> TablePlan:
+    """Plan for the comparison with a Bayes filter that is told both mixes and the switching rate."""
+    return [(TrackingProblem(LIMIT_SET, *at), (CAUSAL, TOLD, ORACLE)) for at in itertools.product(LIMIT_SHIFTS, SIZES)]
 
 
-def labels() -> Plan:
-    """With few labels, early or late, and with all of them."""
-    few: Plan = [
-        (Problem(data, shift, 10, labels=known), (CAUSAL,))
+def labels() -> TablePlan:
+    """Plan with labels: a few at once, the same few late, and all of them."""
+    few: TablePlan = [
+        (TrackingProblem(data, shift, 10, labels=known), (CAUSAL,))
         for data, shift, known in itertools.product(LABELLED_SETS, LABELLED_SHIFTS, ("", "late", "some"))
     ]
     rivals = (HISTORY, START, WINDOW, CAUSAL)
     every = itertools.product(LABELLED_SETS, (*EVEN, *DRAWN))
-    return [*few, *((Problem(data, shift, 10, labels="all"), rivals) for data, shift in every)]
+    return [*few, *((TrackingProblem(data, shift, 10, labels="all"), rivals) for data, shift in every)]
 
 
-def miscalibration() -> Plan:
-    """Outputs that are dishonest, and little holdout to see it on."""
+def miscalibration() -> TablePlan:
+    """Plan with miscalibrated outputs and a small holdout to correct them on."""
     every = itertools.product(DISTORTED_SETS, DISTORTED_SHIFTS, [10], DISTORTED_HOLDOUTS, ("", *DISTORTIONS))
-    return [(Problem(*at), (BASE, CALIBRATED, CAUSAL)) for at in every]
+    return [(TrackingProblem(*at), (BASE, CALIBRATED, CAUSAL)) for at in every]
 
 
-def constant() -> Plan:
-    """Nothing shifts."""
-    return [(Problem(data, STILL, 10), (BASE, CALIBRATED, CAUSAL)) for data in SETS]
+def constant() -> TablePlan:
+    """Plan without any shift."""
+    return [(TrackingProblem(data, STILL, 10), (BASE, CALIBRATED, CAUSAL)) for data in SETS]
 
 
-TABLES: dict[str, Callable[[], Plan]] = {
+TABLES: dict[str, Callable[[], TablePlan]] = {
     "main": main,
     "small-holdout": small,
     "limit": limit,
@@ -132,16 +132,16 @@ TABLES: dict[str, Callable[[], Plan]] = {
 }
 
 
-def cells(tables: Iterable[str], seeds: int, data: Iterable[str] = ()) -> list[Cell]:
-    """The cells of some tables, each once, those that share a stream beside each other; all sets if none are named."""
+def cells(tables: Iterable[str], seeds: int, data: Iterable[str] = ()) -> list[TrackingCell]:
+    """Cells of some tables without repetitions, grouped by stream; of all sets unless `data` names some."""
     wanted = set(data) or set(SETS)
-    planned: dict[Problem, dict[str, None]] = {}
+    planned: dict[TrackingProblem, dict[str, None]] = {}
     for table in tables:
         for problem, methods in TABLES[table]():
             if problem.data in wanted:
                 planned.setdefault(problem, {}).update(dict.fromkeys(methods))
     return [
-        Cell(method, seed, *problem)
+        TrackingCell(method, seed, *problem)
         for problem, methods in planned.items()
         for seed in range(seeds)
         for method in methods

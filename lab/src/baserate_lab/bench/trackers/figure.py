@@ -1,4 +1,4 @@
-"""The figure: how much of the better FLH-FTL's MSE is left, at a glance."""
+"""Figure of the MSE as a share of that of the better FLH-FTL."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ from baserate.reports.page import LIGHT
 from baserate_lab.bench.trackers import cells
 from baserate_lab.bench.trackers.bars import LARGE, VARIANTS
 from baserate_lab.bench.trackers.cells import CAUSAL, TRANSDUCTIVE
-from baserate_lab.bench.trackers.findings import Kept, Measured, block
+from baserate_lab.bench.trackers.findings import Measured, TrackingResults, block
 from baserate_lab.bench.trackers.sets import SETS
 
 ALL = "all sets"
@@ -20,13 +20,13 @@ PANELS: dict[str, tuple[int, ...]] = {
     "10 and 100 together": LARGE,
 }
 BARS = {CAUSAL: {(1,): 0.82, LARGE: 0.38}, TRANSDUCTIVE: {LARGE: 0.22}}
-"""What the geometric mean over all sets must not be above, by method and samples a round."""
+"""Limits on the geometric mean over all sets, by method and samples per round."""
 
 _STYLES = {CAUSAL: ("causal", LIGHT["line0"]), TRANSDUCTIVE: ("transductive", LIGHT["line1"])}
 
 
-def shares(kept: Kept) -> dict[tuple[str, tuple[int, ...], str], Measured]:
-    """MSE as a share of the better FLH-FTL's, by set (or all), samples a round and method."""
+def shares(kept: TrackingResults) -> dict[tuple[str, tuple[int, ...], str], Measured]:
+    """MSE as a share of that of the better FLH-FTL, by set (or all sets), samples per round and method."""
     mses = block(kept, cells.main(), "mse")
     found = {}
     for data in (*SETS, ALL):
@@ -38,8 +38,8 @@ def shares(kept: Kept) -> dict[tuple[str, tuple[int, ...], str], Measured]:
     return found
 
 
-def draw(kept: Kept, path: str | os.PathLike[str]) -> None:
-    """Draw a row for each set, a panel for each batch size, into a file whose ending says in which format."""
+def draw_shares(kept: TrackingResults, path: str | os.PathLike[str]) -> None:
+    """Draw one row per set and one panel per batch size, into a file whose suffix sets the format."""
     from baserate_lab.bench.figures import figure_file
 
     found = shares(kept)
@@ -55,7 +55,7 @@ def draw(kept: Kept, path: str | os.PathLike[str]) -> None:
                 drawn[name] = axes.errorbar(
                     [share.value for _, share in at],
                     [-row - 0.24 * i + 0.12 for row, _ in at],
-                    xerr=[2 * np.nan_to_num(share.error) for _, share in at],  # of one seed, none is known
+                    xerr=[2 * np.nan_to_num(share.error) for _, share in at],  # NaN with a single seed
                     fmt="o",
                     color=colour,
                     markersize=6,

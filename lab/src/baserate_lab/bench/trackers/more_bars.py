@@ -1,23 +1,33 @@
-"""What must come out of the smaller tables: the limit, labels, dishonest outputs, no shift."""
+"""Acceptance bars of the smaller tables: Bayes filter, labels, miscalibrated outputs, no shift."""
 
 import numpy as np
 
 from baserate.protocols import FloatArray
 from baserate_lab.bench.trackers import cells
 from baserate_lab.bench.trackers.bars import Bar, at_most, named, not_above_bar, not_run, worst_ratio_bar
-from baserate_lab.bench.trackers.cells import BASE, CALIBRATED, CAUSAL, HISTORY, SIZES, START, TOLD, WINDOW, Problem
-from baserate_lab.bench.trackers.findings import Kept, Measured, block, paired
+from baserate_lab.bench.trackers.cells import (
+    BASE,
+    CALIBRATED,
+    CAUSAL,
+    HISTORY,
+    SIZES,
+    START,
+    TOLD,
+    WINDOW,
+    TrackingProblem,
+)
+from baserate_lab.bench.trackers.findings import Measured, TrackingResults, block, paired
 from baserate_lab.bench.trackers.sets import DISTORTIONS
 from baserate_lab.bench.trackers.streams import STILL
 
 
-def limit_bars(kept: Kept) -> list[Bar]:
-    """How far from a filter that is told both mixes and the rate."""
+def limit_bars(kept: TrackingResults) -> list[Bar]:
+    """Bars on the distance to a Bayes filter that is told both mixes and the switching rate."""
     bars = []
     for shift in cells.LIMIT_SHIFTS:
         for n in SIZES:
             text = f"{cells.LIMIT_SET}, {shift}, n = {n}: error minus that of a Bayes filter told mixes and rate"
-            found = block(kept, [(Problem(cells.LIMIT_SET, shift, n), (CAUSAL, TOLD))], "error")
+            found = block(kept, [(TrackingProblem(cells.LIMIT_SET, shift, n), (CAUSAL, TOLD))], "error")
             if found.problems:
                 bars.append(at_most(text, 0.4, found.difference(CAUSAL, TOLD)[0], " points"))
             else:
@@ -25,15 +35,15 @@ def limit_bars(kept: Kept) -> list[Bar]:
     return bars
 
 
-def label_bars(kept: Kept) -> list[Bar]:
-    """With all labels at once, at most the error of those who are fed the same."""
+def label_bars(kept: TrackingResults) -> list[Bar]:
+    """Bar with all labels at once: the MSE must not exceed that of methods with the same labels."""
     plan = [entry for entry in cells.labels() if entry[0].labels == "all"]
     text = "all labels at once: MSE beside the lowest of FollowTheHistory and both FLH-FTL, every cell (the worst)"
     return [worst_ratio_bar(text, 1.0, block(kept, plan, "mse"), CAUSAL, (HISTORY, START, WINDOW))]
 
 
-def extra_errors(kept: Kept) -> tuple[tuple[Problem, ...], FloatArray]:
-    """(problems, seeds) error on distorted outputs minus that on the outputs as they are: same holdout, same stream."""
+def extra_errors(kept: TrackingResults) -> tuple[tuple[TrackingProblem, ...], FloatArray]:
+    """Error on distorted minus undistorted outputs, (problems, seeds), with the same holdout and stream."""
     found = block(kept, cells.miscalibration(), "error")
     ours = dict(zip(found.problems, found.of(CAUSAL), strict=True))
     extra = {
@@ -44,8 +54,8 @@ def extra_errors(kept: Kept) -> tuple[tuple[Problem, ...], FloatArray]:
     return tuple(extra), np.array(list(extra.values())).reshape(len(extra), found.values.shape[1])
 
 
-def mean_extra(kept: Kept, **fixed: object) -> Measured | None:
-    """The mean of `extra_errors` over the problems that have certain fields."""
+def mean_extra(kept: TrackingResults, **fixed: object) -> Measured | None:
+    """Mean of `extra_errors` over the problems whose fields have the given values."""
     problems, extra = extra_errors(kept)
     chosen = [
         i for i, problem in enumerate(problems) if all(getattr(problem, name) == value for name, value in fixed.items())
@@ -55,8 +65,8 @@ def mean_extra(kept: Kept, **fixed: object) -> Measured | None:
     return paired(extra[chosen].mean(axis=0))
 
 
-def miscalibration_bars(kept: Kept) -> list[Bar]:
-    """Dishonest outputs must cost little, and adapting must not be worse than doing nothing."""
+def miscalibration_bars(kept: TrackingResults) -> list[Bar]:
+    """Bars that miscalibrated outputs cost little, and that adapting is not worse than doing nothing."""
     bars = []
     for distortion in ("", *DISTORTIONS):
         text = f"outputs {distortion or 'distorted in any way'}: error minus that on outputs as they are, mean"
@@ -70,10 +80,10 @@ def miscalibration_bars(kept: Kept) -> list[Bar]:
     return bars
 
 
-def constant_bars(kept: Kept) -> list[Bar]:
-    """While nothing shifts, adapting must cost hardly anything: beside the model left alone, and beside it calibrated.
+def constant_bars(kept: TrackingResults) -> list[Bar]:
+    """Bars that adapting costs hardly anything without a shift, against the unchanged and the calibrated model.
 
-    What calibration itself costs, or gains, is in the first and not in the second.
+    Only the difference to the unchanged model includes the effect of calibration.
     """
     errors = block(kept, cells.constant(), "error")
     bars = []

@@ -1,4 +1,4 @@
-"""The page of results, made from the results alone."""
+"""Page of results, generated from the store alone."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trackers import sections
 from baserate_lab.bench.trackers.bars import Bar, main_bars, small_holdout_bars
 from baserate_lab.bench.trackers.cells import TABLES
-from baserate_lab.bench.trackers.findings import Kept, n_seeds, share_complete
+from baserate_lab.bench.trackers.findings import TrackingResults, n_seeds, share_complete
 from baserate_lab.bench.trackers.more_bars import constant_bars, label_bars, limit_bars, miscalibration_bars
 
 COMMAND = "python -m baserate_lab.bench.trackers"
@@ -17,23 +17,23 @@ _PARTS = {
     "Little holdout": small_holdout_bars,
     "Near the limit": limit_bars,
     "Labels": label_bars,
-    "Dishonest outputs": miscalibration_bars,
+    "Miscalibrated outputs": miscalibration_bars,
     "No shift": constant_bars,
 }
 
 
-def bars(kept: Kept) -> dict[str, list[Bar]]:
-    """Everything that must come out, by part."""
+def bars(kept: TrackingResults) -> dict[str, list[Bar]]:
+    """All acceptance bars, by section."""
     return {title: part(kept) for title, part in _PARTS.items()}
 
 
-def page(kept: Kept, *, figure: str = FIGURE) -> str:
-    """The page, as Markdown.
+def page(kept: TrackingResults, *, figure: str = FIGURE) -> str:
+    """The page in Markdown.
 
     Parameters
     ----------
-    kept : mapping of Cell to Result
-        What the file of results holds.
+    kept : mapping of TrackingCell to TrackingResult
+        The results.
     figure : str
         The figure's file, beside the page.
     """

@@ -1,4 +1,4 @@
-"""From a cell to its result."""
+"""Running a cell of the benchmark."""
 
 import warnings
 
@@ -11,23 +11,23 @@ from baserate.protocols import Adapter, Tracker
 from baserate.trackers import FLHFTL, FollowTheHistory, LikelihoodMixture
 from baserate.trust import HoldoutWarning
 from baserate_lab.bench.trackers import cells
-from baserate_lab.bench.trackers.cells import Cell, Result
+from baserate_lab.bench.trackers.cells import TrackingCell, TrackingResult
 from baserate_lab.bench.trackers.sets import Fitted, holdout
 from baserate_lab.bench.trackers.some_labels import SomeLabels
 from baserate_lab.bench.trackers.streams import Stream, stream
 from baserate_lab.bench.trackers.two_mixes import TwoMixes
 
 PROTOCOL = 2
-"""To be raised when the same cell comes to mean another run: what was kept before is then run again."""
+"""Raise this when the same cell would give another result: stored cells are then run again."""
 
 
-def run(cell: Cell) -> Result:
-    """Run a cell; the result depends on nothing else."""
-    with threadpool_limits(1):  # the same bits on any machine, and no waiting for threads over small matrices
+def run_tracking(cell: TrackingCell) -> TrackingResult:
+    """Run a cell; the result depends on the cell alone."""
+    with threadpool_limits(1):  # bit-identical on any machine, and faster for small matrices
         learnt = holdout(cell.data, cell.holdout, cell.distortion, cell.seed)
         along = stream(cell.data, cell.shift, cell.n, cell.seed, cell.distortion, cell.rounds)
         with warnings.catch_warnings():
-            # Little holdout and bad outputs are what some cells are about.
+            # Some cells test small holdouts and miscalibrated outputs on purpose.
             warnings.filterwarnings("ignore", message="the confusion matrix is nearly singular", category=UserWarning)
             warnings.simplefilter("ignore", HoldoutWarning)
             method = adapter(cell.method, along, learnt.calibrator).fit(learnt.proba, learnt.y)
@@ -35,11 +35,11 @@ def run(cell: Cell) -> Result:
             assert isinstance(method, RegressAndReweight)
             method = SomeLabels(method, *cells.LABELS[cell.labels], cell.seed)
         found = evaluate(method, along.batches, labels=bool(cell.labels))
-    return Result(found.mse, found.error_rate)
+    return TrackingResult(found.mse, found.error_rate)
 
 
 def adapter(method: str, along: Stream, calibrator: Fitted) -> Adapter:
-    """A method, not fitted yet; `Base` is the model left alone, all others calibrate first."""
+    """An unfitted method; `Base` is the unchanged model, all others calibrate first."""
     if method == cells.BASE:
         return Base()
     if method == cells.CALIBRATED:

@@ -1,4 +1,4 @@
-"""The tables behind what must come out, as parts of the page."""
+"""Tables behind the acceptance bars, as sections of the page."""
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from baserate_lab.bench.trackers.cells import (
     START,
     TOLD,
     TRANSDUCTIVE,
-    Plan,
+    TablePlan,
 )
-from baserate_lab.bench.trackers.findings import Block, Kept, block
+from baserate_lab.bench.trackers.findings import ResultBlock, TrackingResults, block
 from baserate_lab.bench.trackers.more_bars import mean_extra
 from baserate_lab.bench.trackers.sets import DISTORTIONS, SETS
 from baserate_lab.bench.trackers.streams import EVEN, STILL
@@ -35,8 +35,8 @@ PREAMBLE = (
 )
 
 
-def sections(kept: Kept) -> list[str]:
-    """All of them, a heading or a table each; those without results are left out."""
+def sections(kept: TrackingResults) -> list[str]:
+    """All sections as headings and tables; sections without results are left out."""
     parts = {
         "Shares of MSE": _shares(kept, cells.main()),
         f"Shares of MSE on a holdout of {cells.SMALL:,}": _little_holdout(kept),
@@ -44,15 +44,15 @@ def sections(kept: Kept) -> list[str]:
         "The gap in error between literal FLH-FTL and the oracle": _gaps(kept),
         "Near the limit": _limit(kept),
         "Labels": _labels(kept),
-        "Dishonest outputs": _dishonest(kept),
+        "Miscalibrated outputs": _miscalibrated(kept),
         "No shift": _still(kept),
         "Every cell": _every_cell(kept),
     }
     return [text for title, table in parts.items() if table for text in (f"## {title}", table)]
 
 
-def _shares(kept: Kept, plan: Plan) -> str:
-    """Geometric means over shifts, by set and batch size."""
+def _shares(kept: TrackingResults, plan: TablePlan) -> str:
+    """Geometric means over shifts by set and batch size."""
     mses = block(kept, plan, "mse")
     rows = []
     for data in (*SETS, "all"):
@@ -64,13 +64,13 @@ def _shares(kept: Kept, plan: Plan) -> str:
     return _with_words("Geometric means over shifts.", head, rows)
 
 
-def _three(some: Block) -> list[str]:
+def _three(some: ResultBlock) -> list[str]:
     found = (some.geometric(*of) for of in ((CAUSAL, VARIANTS), (CAUSAL, [START]), (TRANSDUCTIVE, VARIANTS)))
     return [share.shown() for share in found]
 
 
-def _little_holdout(kept: Kept) -> str:
-    """Little holdout beside all of it, in the same cells."""
+def _little_holdout(kept: TrackingResults) -> str:
+    """Small holdout beside the whole holdout, in the same cells."""
     little = block(kept, cells.small(), "mse")
     whole = block(kept, [(p._replace(holdout=0), methods) for p, methods in cells.small()], "mse")
     rows = []
@@ -85,7 +85,7 @@ def _little_holdout(kept: Kept) -> str:
     )
 
 
-def _errors(kept: Kept) -> str:
+def _errors(kept: TrackingResults) -> str:
     """Mean error of every method, by set and batch size."""
     errors = block(kept, cells.main(), "error")
     rows = []
@@ -97,8 +97,8 @@ def _errors(kept: Kept) -> str:
     return _with_words("Percent, mean over shifts and seeds.", ["set", "n", *METHODS], rows)
 
 
-def _gaps(kept: Kept) -> str:
-    """Cell by cell."""
+def _gaps(kept: TrackingResults) -> str:
+    """The gap in every cell."""
     errors = block(kept, cells.main(), "error")
     rows = []
     for problem in errors.problems:
@@ -110,7 +110,7 @@ def _gaps(kept: Kept) -> str:
     return _with_words("The oracle is told the true mix of every round.", head, rows, text=(0, 1))
 
 
-def _limit(kept: Kept) -> str:
+def _limit(kept: TrackingResults) -> str:
     plan = cells.limit()
     errors, mses = (block(kept, plan, quantity) for quantity in ("error", "mse"))
     rows = [
@@ -130,16 +130,20 @@ def _limit(kept: Kept) -> str:
     return _with_words(words, head, rows)
 
 
-def _labels(kept: Kept) -> str:
-    """What labels bring: MSE by what is known, and as a share of that without labels."""
+def _labels(kept: TrackingResults) -> str:
+    """MSE with different labels, and as a share of the MSE without labels."""
     columns = ("", *LABELS)
     rows = []
     for data in cells.LABELLED_SETS:
         for shift in cells.LABELLED_SHIFTS:
-            plans: list[Plan] = [[(cells.Problem(data, shift, 10, labels=known), (CAUSAL,))] for known in columns]
+            plans: list[TablePlan] = [
+                [(cells.TrackingProblem(data, shift, 10, labels=known), (CAUSAL,))] for known in columns
+            ]
             found = [block(kept, plan, "mse") for plan in plans]
             if all(some.problems for some in found):
-                joined = Block(found[0].problems, columns, np.concatenate([some.values for some in found], axis=2))
+                joined = ResultBlock(
+                    found[0].problems, columns, np.concatenate([some.values for some in found], axis=2)
+                )
                 means = [f"{joined.of(known).mean():.4f}" for known in columns]
                 late = joined.geometric("late", [""]).shown()
                 rows.append([data, shift, *means, late, joined.geometric("some", [""]).shown()])
@@ -151,7 +155,7 @@ def _labels(kept: Kept) -> str:
     return _with_words(words, head, rows, text=(0, 1))
 
 
-def _dishonest(kept: Kept) -> str:
+def _miscalibrated(kept: TrackingResults) -> str:
     rows = []
     for distortion in DISTORTIONS:
         for holdout in cells.DISTORTED_HOLDOUTS:
@@ -166,8 +170,8 @@ def _dishonest(kept: Kept) -> str:
     return _with_words(words, ["outputs", "holdout", *cells.DISTORTED_SETS, "all"], rows)
 
 
-def _still(kept: Kept) -> str:
-    """What is lost by adapting, and what is won by calibrating, which hides it beside the model left alone."""
+def _still(kept: TrackingResults) -> str:
+    """Loss by adapting without a shift, against the unchanged and the calibrated model."""
     plans = {"all": cells.constant()}
     for holdout in cells.DISTORTED_HOLDOUTS:
         plans[f"{holdout:,}"] = [
@@ -190,7 +194,7 @@ def _still(kept: Kept) -> str:
     return _with_words(words, head, rows, text=(0, 2))
 
 
-def _every_cell(kept: Kept) -> str:
+def _every_cell(kept: TrackingResults) -> str:
     """MSE and error of all methods in all cells of the main table."""
     mses, errors = (block(kept, cells.main(), quantity) for quantity in ("mse", "error"))
     rows = []

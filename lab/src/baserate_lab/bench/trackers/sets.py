@@ -1,4 +1,4 @@
-"""The sets that are measured on: a trained model's outputs on a holdout and on the pool that streams are drawn from."""
+"""Sets of the benchmark: a trained model's outputs on a holdout, and on a pool that streams are drawn from."""
 
 import functools
 from typing import Any, NamedTuple, Self
@@ -17,7 +17,7 @@ from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate_lab.models import outputs
 
 UNSEEN = 20261116
-"""Part of every seed, so that the streams measured are none of those that the methods were designed on."""
+"""Part of every seed, so that no stream was used while the methods were designed."""
 
 RECIPES = {
     "synthetic": ("synthetic", "linear"),
@@ -26,7 +26,7 @@ RECIPES = {
     "fashion": ("fashion", "mlp"),
     "cifar10": ("cifar10", "resnet18-narrow"),
 }
-"""Data set and model by the set's name."""
+"""Data set and model by name of the set."""
 
 SETS = (*RECIPES, "digits")
 
@@ -36,10 +36,10 @@ DISTORTIONS: dict[str, tuple[float, bool]] = {
     "biased": (1.0, True),
     "too unsure and biased": (2.5, True),
 }
-"""The temperature that logits are divided by, and whether a bias is added to each class's afterwards."""
+"""Temperature that divides the logits, and whether a random bias is then added to each class's logit."""
 
 
-class Pool(NamedTuple):
+class SetLogits(NamedTuple):
     """Logits and labels of holdout and pool."""
 
     holdout_logits: FloatArray
@@ -59,22 +59,22 @@ class Pool(NamedTuple):
 
 
 class Fitted:
-    """A calibrator that is fitted already: many methods on one holdout would each fit the same."""
+    """A calibrator that is already fitted, because all methods on one holdout share the same calibration."""
 
     def __init__(self, calibrator: Calibrator) -> None:
         self.calibrator = calibrator
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
-        """Leave it as it is."""
+        """Return the calibrator unchanged."""
         return self
 
     def transform(self, proba: ArrayLike) -> FloatArray:
-        """Calibrate."""
+        """Calibrate probabilities."""
         return self.calibrator.transform(proba)
 
 
-class Holdout(NamedTuple):
-    """What methods are fitted on."""
+class CalibratedHoldout(NamedTuple):
+    """Data that methods are fitted on, and the calibrator fitted on it."""
 
     proba: FloatArray
     y: IntArray
@@ -82,12 +82,12 @@ class Holdout(NamedTuple):
 
 
 @functools.cache
-def load(name: str) -> Pool:
-    """A set, by its name."""
+def load(name: str) -> SetLogits:
+    """Load a set by its name."""
     if name == "digits":
         return _digits()
     found = outputs(*RECIPES[name], progress=False)
-    return Pool(
+    return SetLogits(
         found.holdout_logits.astype(np.float64),
         found.holdout_y,
         found.target_logits.astype(np.float64),
@@ -95,10 +95,10 @@ def load(name: str) -> Pool:
     )
 
 
-def _digits() -> Pool:
+def _digits() -> SetLogits:
     """Logistic regression on 200 digits, as in `baserate.demo.experiment`.
 
-    Another split than there, because rounds of 100 samples of one class need a pool with 100 of each.
+    The split differs, because rounds of 100 samples of one class need a pool with 100 samples of each class.
     """
     data = digits.load()
     X, y = np.concatenate([data.source_X, data.target_X]), np.concatenate([data.source_y, data.target_y])
@@ -106,11 +106,11 @@ def _digits() -> Pool:
     split: Any = train_test_split(rest_X, rest_y, train_size=200, stratify=rest_y, random_state=0)
     train_X, holdout_X, train_y, holdout_y = split
     model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
-    return Pool(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
+    return SetLogits(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
 
 
 def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
-    """Probabilities of a model that is dishonest in a certain way; honest, as far as it is, without a name."""
+    """Probabilities of a model that is miscalibrated in a named way; unchanged if `distortion` is empty."""
     if distortion:
         temperature, biased = DISTORTIONS[distortion]
         bias = np.random.default_rng([UNSEEN, seed, 1]).standard_normal(logits.shape[1]) if biased else 0.0
@@ -118,16 +118,16 @@ def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
     return np.asarray(softmax(logits, axis=1))
 
 
-def holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+def holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
     """A random part of a set's holdout, or all of it if `size` is 0, and the default calibrator fitted on it."""
-    # What does not depend on the seed is made once for all seeds.
+    # The whole holdout without distortion does not depend on the seed: it is computed once.
     return _holdout(name, size, distortion, seed if size or distortion else 0)
 
 
 @functools.lru_cache(maxsize=16)
-def _holdout(name: str, size: int, distortion: str, seed: int) -> Holdout:
+def _holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
     pool = load(name)
     every = np.arange(len(pool.holdout_y))
     rows = np.random.default_rng([UNSEEN, seed, 2]).choice(every, size, replace=False) if size else every
     proba, y = distorted(pool.holdout_logits[rows], distortion, seed), pool.holdout_y[rows]
-    return Holdout(proba, y, Fitted(AutoCalibrator().fit(proba, y)))
+    return CalibratedHoldout(proba, y, Fitted(AutoCalibrator().fit(proba, y)))

@@ -1,4 +1,4 @@
-"""An adapter that gets to know some of the labels, at once or later."""
+"""Adapter that is given some of the labels, at once or late."""
 
 from collections import deque
 from typing import Self
@@ -12,18 +12,18 @@ from baserate_lab.bench.trackers.sets import UNSEEN
 
 
 class SomeLabels:
-    """Hands a random share of the labels on to an adapter, some rounds late.
+    """Adapter that passes a random share of the labels to another adapter, at once or some rounds late.
 
     Parameters
     ----------
     adapter : RegressAndReweight
-        A fitted one.
+        The adapter, fitted.
     share : float
-        The probability of each label to become known.
+        Probability that a label becomes known.
     delay : int
-        With 0, the labels of a round are known when it has been predicted; with d, when the d-th round after it has.
+        Rounds until labels are known; with 0, right after their own round has been predicted.
     seed : int
-        Decides which labels; the same ones whatever the delay.
+        Decides which labels become known; they do not depend on the delay.
     """
 
     def __init__(self, adapter: RegressAndReweight, share: float, delay: int, seed: int) -> None:
@@ -40,15 +40,15 @@ class SomeLabels:
         return self
 
     def predict_proba(self, proba: ArrayLike) -> FloatArray:
-        """As the adapter does."""
+        """Predict with the adapter."""
         return self.adapter.predict_proba(proba)
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None) -> None:
-        """Take in a round."""
+        """Update the adapter with a round."""
         self.step(proba, y)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None) -> Step:
-        """Predict a round and take it in, with those labels that become known now."""
+        """Predict a round, then update with it and with the labels that become known now."""
         labels = np.asarray(y)
         known = self._rng.random(len(labels)) < self.share
         if self.delay == 0:

@@ -1,4 +1,4 @@
-"""The streams: where the class mix goes, and samples drawn along it. A stream depends on its own cell alone."""
+"""Streams of the benchmark: the class mix over time, and samples drawn along it. A stream depends on its cell alone."""
 
 import functools
 import zlib
@@ -14,17 +14,17 @@ _BETWEEN_TWO = {"Monotone": Monotone, "Square": Square, "Sinusoidal": Sinusoidal
 _DRAWN = " drawn"
 
 EVEN = (*_BETWEEN_TWO, "RandomWalk")
-"""From an even mix to class 0 alone, and the walk, which starts at an even mix."""
+"""Shifts between an even mix and class 0 alone, and the random walk, which starts at an even mix."""
 
 DRAWN = tuple(f"{name}{_DRAWN}" for name in _BETWEEN_TWO)
-"""Between two class mixes drawn by the seed, all mixes being equally likely."""
+"""Shifts between two class mixes that are drawn uniformly from the simplex by the seed."""
 
 STILL = "Constant"
-"""The source's class mix all the time."""
+"""No shift: the class mix of the source in every round."""
 
 
 class Stream(NamedTuple):
-    """The true class mix of each round, the rounds, and the two mixes that it goes between (or nothing)."""
+    """True class mix of each round, the rounds, and the two mixes that the shift moves between (if any)."""
 
     path: FloatArray
     batches: list[Batch]
@@ -32,7 +32,7 @@ class Stream(NamedTuple):
 
 
 def ends(shift: str, n_classes: int, rng: np.random.Generator) -> FloatArray:
-    """(2, k) the two mixes that a shift goes between; without rows if it is not one of those."""
+    """The two mixes that a shift moves between, (2, k); (0, k) for shifts without two ends."""
     if shift.endswith(_DRAWN):
         return rng.dirichlet(np.ones(n_classes), size=2)
     if shift in _BETWEEN_TWO:
@@ -44,7 +44,7 @@ def ends(shift: str, n_classes: int, rng: np.random.Generator) -> FloatArray:
 def stream(data: str, shift: str, n: int, seed: int, distortion: str, rounds: int) -> Stream:
     """The stream of a set, shift, batch size and seed.
 
-    The samples are the same whatever the distortion: only what the model says about them differs.
+    The distortion changes only the model's outputs, not the samples drawn.
     """
     pool = load(data)
     k = pool.n_classes

@@ -1,1 +1,1 @@
-"""How far the estimates of `baserate.trust` can be trusted, measured."""
+"""Benchmarks of `baserate.trust`: how reliable its estimates and alarms are."""

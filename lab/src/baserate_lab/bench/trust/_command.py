@@ -1,4 +1,4 @@
-"""What the commands that measure on draws of a holdout and a stream ask for, and how they go through it all."""
+"""Command-line options and main loop shared by the benchmarks on draws of a holdout and a stream."""
 
 import argparse
 import warnings
@@ -14,7 +14,7 @@ HOLDOUTS = (200, 1000, 10_000)
 def parser(
     about: str | None, *, draws: int, models: Sequence[str] = tuple(MODELS), holdouts: Sequence[int] = HOLDOUTS
 ) -> argparse.ArgumentParser:
-    """A parser that knows which models, holdouts, how many draws and which seed; with these defaults."""
+    """A parser with options for models, holdout sizes, number of draws and seed, with these defaults."""
     made = argparse.ArgumentParser(description=about)
     made.add_argument("--models", nargs="+", default=list(models), choices=list(MODELS))
     made.add_argument("--holdouts", nargs="+", type=int, default=list(holdouts))
@@ -23,8 +23,8 @@ def parser(
     return made
 
 
-def for_all(asked: argparse.Namespace, run: Callable[[str, int], list[Row]]) -> list[Row]:
-    """The rows of each model and holdout that was asked for."""
+def for_all(asked: argparse.Namespace, measure: Callable[[str, int], list[Row]]) -> list[Row]:
+    """Rows of every model and holdout size that was asked for."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of small holdouts; that is the point
-        return [row for model in asked.models for size in asked.holdouts for row in run(model, size)]
+        warnings.simplefilter("ignore", UserWarning)  # small holdouts are tested on purpose
+        return [row for model in asked.models for size in asked.holdouts for row in measure(model, size)]

@@ -1,4 +1,4 @@
-"""Independent pairs of a holdout and a stream, drawn from a model's outputs as if those were the whole world."""
+"""Independent pairs of a holdout and a stream, drawn from a model's outputs as if these were the population."""
 
 from typing import NamedTuple
 
@@ -17,14 +17,14 @@ MODELS = {
 
 
 class World(NamedTuple):
-    """All outputs of a model on samples it was not trained on."""
+    """Outputs of a model on all samples it was not trained on; holdouts and streams are drawn from them."""
 
     proba: FloatArray
     y: IntArray
 
 
 class Draw(NamedTuple):
-    """An adapter as fitted on a holdout, its rows of the world, and as calibrated; the whole world calibrated alike."""
+    """An adapter, the holdout it was fitted on (rows, calibrated outputs), and the world calibrated by the adapter."""
 
     adapter: RegressAndReweight
     rows: IntArray
@@ -34,13 +34,13 @@ class Draw(NamedTuple):
 
 
 def world_of(name: str) -> World:
-    """Holdout and target together."""
+    """The world of a set: holdout and target together."""
     both = outputs(*MODELS[name])
     return World(np.vstack([both.holdout_proba, both.target_proba]), np.concatenate([both.holdout_y, both.target_y]))
 
 
 def shifts(world: World, moving: int) -> dict[str, Shift]:
-    """The paths of the tables: none (the world's own mix, of which a holdout is a sample), and one class moves."""
+    """Shifts of the tables: none (the mix of the world, as in the holdout), and shifts that move one class."""
     k = world.proba.shape[1]
     alone = np.eye(k)[moving]
     half = 0.5 * alone + 0.5 * (1.0 - alone) / (k - 1)
@@ -55,9 +55,10 @@ def shifts(world: World, moving: int) -> dict[str, Shift]:
 
 
 def draw_holdout(world: World, size: int, rng: np.random.Generator, tracker: Tracker | None = None) -> Draw:
-    """Draw with replacement, so that the world's class conditionals are the truth for holdout and stream alike.
+    """Draw a holdout with replacement and fit an adapter on it.
 
-    What is measured is what users get: an adapter with its defaults, but for the tracker, if one is given.
+    Holdout and stream thus have the class conditionals of the world. The adapter has its defaults, except for the
+    tracker if one is given.
     """
     k = world.proba.shape[1]
     while True:
@@ -72,7 +73,7 @@ def draw_holdout(world: World, size: int, rng: np.random.Generator, tracker: Tra
 def draw_stream(
     world: World, path: FloatArray, batch_size: int, rng: np.random.Generator
 ) -> list[tuple[FloatArray, IntArray]]:
-    """Per round its class mix, and rows of the world drawn with replacement."""
+    """Class mix of each round, and rows of the world drawn with replacement."""
     n_rounds, k = path.shape
     shares = path.cumsum(axis=1) / path.sum(axis=1, keepdims=True)
     classes = (shares[:, np.newaxis, :-1] <= rng.random((n_rounds, batch_size, 1))).sum(axis=2)

@@ -1,4 +1,4 @@
-"""Streams that are not label shift: images disturbed, a class the model has not seen, classes that have moved."""
+"""Streams that violate label shift: disturbed images, a class unknown to the model, class means that moved."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -13,34 +13,34 @@ from baserate.protocols import FloatArray, IntArray
 from baserate_lab.datasets import load
 
 _TRAIN, _POOL = 12_000, 30_000
-_LEVELS = 12  # halvings in the search for a change that costs so much accuracy
+_LEVELS = 12  # bisection steps in the search for a change of a given cost
 _MOST = 4.0  # the largest change searched
 _MEASURED = 6000  # samples to measure accuracy with
 
 
-class Pool(NamedTuple):
-    """Labelled samples in no order, and a model that has seen others."""
+class SamplePool(NamedTuple):
+    """Labelled samples in random order, and a model trained on other samples."""
 
     x: FloatArray
     y: IntArray
     predict: Callable[[FloatArray], FloatArray]
 
 
-Change = Callable[[Pool, float], FloatArray]
-"""The samples of a pool, changed by so much."""
+Change = Callable[[SamplePool, float], FloatArray]
+"""Function from a level to the samples of a pool, changed by that much."""
 
 
 class Violation(NamedTuple):
-    """Outputs before and after, for the same samples; and with which class mix the stream comes.
+    """Outputs for the same samples before and after a violation, and the class mix of the stream.
 
     Attributes
     ----------
     size : float
-        How much of a violation it is, in units of its kind.
+        Size of the violation, in units of its kind.
     before, after : (n, k) arrays
         Probabilities.
     y : (n,) array of int
-        Labels; k for a class that the model does not know.
+        Labels; k is a class unknown to the model.
     mix : (k,) or (k + 1,) array
         The class mix of the stream.
     """
@@ -52,8 +52,8 @@ class Violation(NamedTuple):
     mix: FloatArray
 
 
-def image_pool(name: str, kind: str, without: int | None = None) -> Pool:
-    """A small model of images and a pool it has not seen; nor has it the class `without`, which becomes the last."""
+def image_pool(name: str, kind: str, without: int | None = None) -> SamplePool:
+    """A small image model and its pool. The model is not trained on class `without`, which becomes the last class."""
     data = load(name)
     images = np.concatenate([data.source_X, data.target_X]).astype(np.float64).reshape(-1, 28, 28)
     y = np.concatenate([data.source_y, data.target_y]).astype(np.int64)
@@ -67,53 +67,55 @@ def image_pool(name: str, kind: str, without: int | None = None) -> Pool:
     return _trained(images / images.max(), y, model, 10 if without is None else 9)
 
 
-def gaussian_pool() -> Pool:
-    """A linear model of the Gaussian classes of the paper's synthetic data."""
+def gaussian_pool() -> SamplePool:
+    """A linear model on the Gaussian classes of the paper's synthetic data, and its pool."""
     data = load("synthetic")
     x, y = np.concatenate([data.source_X, data.target_X]), np.concatenate([data.source_y, data.target_y])
     return _trained(x, y.astype(np.int64), LogisticRegression(), 3)
 
 
-def _trained(x: FloatArray, y: IntArray, model: Any, n_known: int) -> Pool:
-    """A model trained on some of the samples, of the classes it is to know; and others as a pool."""
+def _trained(x: FloatArray, y: IntArray, model: Any, n_known: int) -> SamplePool:
+    """Train a model on some samples of the known classes; the other samples are the pool."""
     order = np.random.default_rng(0).permutation(len(y))
     train, rest = order[:_TRAIN], order[_TRAIN : _TRAIN + _POOL]
     train = train[y[train] < n_known]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # stopping early is meant
+        warnings.simplefilter("ignore")  # training stops early on purpose
         model.fit(x[train].reshape(len(train), -1), y[train])
-    return Pool(x[rest], y[rest], lambda samples: np.asarray(model.predict_proba(samples.reshape(len(samples), -1))))
+    return SamplePool(
+        x[rest], y[rest], lambda samples: np.asarray(model.predict_proba(samples.reshape(len(samples), -1)))
+    )
 
 
-def noise(found: Pool, level: float) -> FloatArray:
-    """Noise of this standard deviation."""
+def noise(found: SamplePool, level: float) -> FloatArray:
+    """Samples with Gaussian noise of this standard deviation."""
     return found.x + level * np.random.default_rng(1).standard_normal(found.x.shape)
 
 
-def blur(found: Pool, level: float) -> FloatArray:
-    """A blur of this many pixels."""
+def blur(found: SamplePool, level: float) -> FloatArray:
+    """Samples blurred by this many pixels."""
     return np.asarray(gaussian_filter(found.x, (0, level, level)))
 
 
-def all_moved(found: Pool, seed: int) -> Change:
-    """The means of all classes move by one vector, of a direction drawn with this seed and of so much length."""
+def all_moved(found: SamplePool, seed: int) -> Change:
+    """A change that moves all class means by one vector in a random direction; the level is its length."""
     vector = np.random.default_rng(seed).standard_normal(found.x.shape[1])
     direction = vector / np.linalg.norm(vector)
     return lambda part, level: part.x + level * direction
 
 
-def one_moved(found: Pool, label: int, towards: int) -> Change:
-    """The mean of one class moves by so much of the way to another's."""
+def one_moved(found: SamplePool, label: int, towards: int) -> Change:
+    """A change that moves the mean of one class towards that of another; the level is the share of the way."""
     way = found.x[found.y == towards].mean(axis=0) - found.x[found.y == label].mean(axis=0)
     return lambda part, level: part.x + np.where(part.y == label, level, 0.0)[:, np.newaxis] * way
 
 
-def _accuracy(found: Pool, x: FloatArray) -> float:
+def _accuracy(found: SamplePool, x: FloatArray) -> float:
     return float((found.predict(x).argmax(axis=1) == found.y).mean())
 
 
-def _level_for(found: Pool, change: Change, points: float) -> float:
-    """How much of a change costs so many points of accuracy."""
+def _level_for(found: SamplePool, change: Change, points: float) -> float:
+    """The level of a change that costs this many points of accuracy."""
     part = found._replace(x=found.x[:_MEASURED], y=found.y[:_MEASURED])
     wanted = _accuracy(part, part.x) - points / 100.0
     low, high = 0.0, _MOST
@@ -124,8 +126,8 @@ def _level_for(found: Pool, change: Change, points: float) -> float:
     return 0.5 * (low + high)
 
 
-def costing(found: Pool, change: Change, points: Sequence[float]) -> Iterator[Violation]:
-    """A change that costs so many points of accuracy; an even class mix."""
+def costing(found: SamplePool, change: Change, points: Sequence[float]) -> Iterator[Violation]:
+    """Violations that cost these many points of accuracy, with an even class mix."""
     before = found.predict(found.x)
     k = before.shape[1]
     for lost in points:
@@ -133,8 +135,8 @@ def costing(found: Pool, change: Change, points: Sequence[float]) -> Iterator[Vi
         yield Violation(lost, before, after, found.y, np.full(k, 1.0 / k))
 
 
-def onto(found: Pool, label: int, towards: int) -> Violation:
-    """A class moves all the way onto another: to those who see outputs alone, a change of the class mix."""
+def onto(found: SamplePool, label: int, towards: int) -> Violation:
+    """A class moves all the way onto another, which in the outputs looks like a change of the class mix."""
     before = found.predict(found.x)
     moved = one_moved(found, label, towards)(found, 1.0)
     lost = 100.0 * (_accuracy(found, found.x) - _accuracy(found, moved))
@@ -142,8 +144,8 @@ def onto(found: Pool, label: int, towards: int) -> Violation:
     return Violation(round(lost, 1), before, found.predict(moved), found.y, np.full(k, 1.0 / k))
 
 
-def unseen(found: Pool, shares: Sequence[float]) -> Iterator[Violation]:
-    """A share of the stream, in percent, of the last class of a pool, which the model does not know."""
+def unseen(found: SamplePool, shares: Sequence[float]) -> Iterator[Violation]:
+    """Violations in which these percentages of the stream are of the pool's last class, unknown to the model."""
     proba = found.predict(found.x)
     for percent in shares:
         mix = np.full(10, (1.0 - percent / 100.0) / 9.0)

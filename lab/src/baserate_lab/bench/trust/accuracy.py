@@ -1,7 +1,7 @@
-"""How near `estimated_accuracy` comes to the accuracy: ``python -m baserate_lab.bench.trust.accuracy``.
+"""Benchmark of `estimated_accuracy` against the true accuracy: ``python -m baserate_lab.bench.trust.accuracy``.
 
-Streams of several windows, predicted by the default adapter; at the end of each window its estimate is compared with
-the share of right predictions in it.
+The default adapter predicts streams of several windows. At the end of each window its estimate is compared with the
+share of correct predictions in that window.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ from baserate_lab.bench.trust._command import for_all, parser
 from baserate_lab.bench.trust._draws import Draw, World, draw_holdout, draw_stream, shifts, world_of
 
 WINDOW = 5000
-"""Samples that the adapter's estimate is of."""
+"""Samples that the adapter's estimate covers."""
 
 
-class Row(NamedTuple):
-    """Errors in points, of the estimate and of the mean confidence alone; coverage of the band; its width in points."""
+class AccuracyRow(NamedTuple):
+    """Errors of the estimate and of the mean confidence, in points; coverage and width of the band."""
 
     model: str
     holdout: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window of a stream under a shift: its rows of the world, as adapted, and what the adapter made of it."""
+    """A window of a stream under a shift: rows of the world, adapted outputs, and the adapter's estimate."""
 
     shift: str
     rows: IntArray
@@ -51,17 +51,17 @@ def windows(
     batch_size: int = 50,
     level: float = 0.9,
 ) -> Iterator[Window]:
-    """The windows of a stream for each shift, one after the other.
+    """Windows of one stream per shift, in order.
 
     Parameters
     ----------
     world, draw
-        What the stream is drawn from, and who predicts it.
+        The world that the stream is drawn from, and the adapter that predicts it.
     moving : int
         The class that moves.
     rng : numpy.random.Generator
     n_windows, batch_size : int
-        Windows of a stream, and samples a round.
+        Windows per stream, and samples per round.
     level : float
         Nominal coverage.
     """
@@ -76,7 +76,7 @@ def windows(
             yield Window(name, np.concatenate(part), adapted, adapter.estimated_accuracy(level))
 
 
-def run(
+def measure_accuracy(
     model: str,
     size: int,
     n_draws: int,
@@ -85,8 +85,8 @@ def run(
     batch_size: int = 50,
     level: float = 0.9,
     seed: int = 0,
-) -> list[Row]:
-    """One row per shift, of a model and holdouts of a size; draw i has the seed ``(seed, size, i)``."""
+) -> list[AccuracyRow]:
+    """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
     found: dict[str, list[tuple[float, ...]]] = {}
     for i in range(n_draws):
@@ -99,9 +99,9 @@ def run(
     return [_row(model, size, name, np.array(looks).T) for name, looks in found.items()]
 
 
-def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
+def _row(model: str, size: int, name: str, looks: FloatArray) -> AccuracyRow:
     truth, sureness, value, low, high = looks
-    return Row(
+    return AccuracyRow(
         model,
         size,
         name,
@@ -113,8 +113,8 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
     )
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def table(rows: Sequence[AccuracyRow]) -> str:
+    """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "accuracy %", "mean error, points", "of the confidence alone", "coverage %"]
     cells = [
         [
@@ -140,11 +140,11 @@ def main() -> None:
     options.add_argument("--level", type=float, default=0.9)
     asked = options.parse_args()
 
-    def rows(model: str, size: int) -> list[Row]:
+    def measured(model: str, size: int) -> list[AccuracyRow]:
         how = {"n_windows": asked.windows, "batch_size": asked.batch, "level": asked.level, "seed": asked.seed}
-        return run(model, size, asked.draws, **how)
+        return measure_accuracy(model, size, asked.draws, **how)
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

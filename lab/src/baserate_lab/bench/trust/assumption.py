@@ -1,8 +1,8 @@
-"""How often `AssumptionCheck` is wrong, and how soon it is right: ``python -m baserate_lab.bench.trust.assumption``.
+"""False alarms and delays of `AssumptionCheck`: ``python -m baserate_lab.bench.trust.assumption``.
 
-Every run has a holdout of its own, drawn from a pool of labelled outputs; the stream is drawn from the rest. The check
-is fed as the default adapter feeds it, so that alarms come in the very rounds in which a user has them. Tables go to
-a folder as Markdown, and the delays as a figure too.
+Every run draws its own holdout from a pool of labelled outputs, and its stream from the rest. The check is updated as
+by the default adapter, so alarms come in the same rounds as for a user. The tables are written to a folder as
+Markdown, and the delays also as a figure.
 """
 
 import argparse
@@ -31,12 +31,20 @@ from baserate_lab.bench.trust._violations import (
     unseen,
 )
 from baserate_lab.bench.trust.assumption_figure import save_delays
-from baserate_lab.bench.trust.assumption_tables import LONGEST, SOON, Case, Run, delays, summary_table, true_table
+from baserate_lab.bench.trust.assumption_tables import (
+    LONGEST,
+    SOON,
+    Case,
+    CheckedStream,
+    delays,
+    summary_table,
+    true_table,
+)
 from baserate_lab.models import outputs
 
 HOLDOUT, BATCH = 2000, 10
 ROUNDS_COLLECTED = -(-COLLECTED // BATCH)
-"""Rounds after which an adapter has collected enough samples for the check to look at them."""
+"""Rounds that an adapter collects before it updates the check."""
 SHIFTS: tuple[Shift, ...] = (Monotone(), Square(), Sinusoidal(), Bernoulli(), Constant(), RandomWalk(), Adversary())
 OUTPUTS = (("mnist", "mlp"), ("fashion", "mlp"), ("synthetic", "linear"))
 _UNSEEN = (9, 5, 1, 8, 3)
@@ -46,8 +54,8 @@ _DIRECTIONS = (0, 1, 2)
 _WAYS = ((0, 1), (1, 2), (2, 0))
 
 
-def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Rows of a stream of batches, (T * BATCH,), with the classes of each round drawn from the path."""
+def draw_rows(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Rows of a stream, (T * BATCH,); the classes of each round are drawn from the path."""
     sums = np.cumsum(path, axis=1)
     labels = np.minimum(
         (rng.random((len(path), BATCH, 1)) > sums[:, np.newaxis]).sum(axis=2), path.shape[1] - 1
@@ -58,55 +66,55 @@ def draw(by_class: list[IntArray], path: FloatArray, rng: np.random.Generator) -
     return rows
 
 
-def watch(check: AssumptionCheck, proba: FloatArray) -> Run:
-    """Feed a stream until the first alarm, in blocks of rounds, as an adapter collects them; none looks at a rest."""
+def run_check(check: AssumptionCheck, proba: FloatArray) -> CheckedStream:
+    """Update a check until the first alarm, in blocks of rounds like an adapter; ignores an incomplete last block."""
     block = ROUNDS_COLLECTED * BATCH
     for start in range(0, len(proba) - block + 1, block):
         check.take_in(proba[start : start + block], ROUNDS_COLLECTED)
         if check.since_ is not None:
-            return Run(float(check.since_), str(check.explain()[0]))
-    return Run(np.inf, "")
+            return CheckedStream(float(check.since_), str(check.explain()[0]))
+    return CheckedStream(np.inf, "")
 
 
 def false_alarms(
     proba: FloatArray, y: IntArray, shift: Shift, n_rounds: int, seeds: Iterable[int], *, calibrated: bool = False
-) -> list[Run]:
-    """Streams under label shift; of probabilities as they are, or calibrated on the holdout that is compared with."""
+) -> list[CheckedStream]:
+    """Alarms on streams under label shift, for raw probabilities or probabilities calibrated on the same holdout."""
     k, found = proba.shape[1], []
     for seed in seeds:
         rng = np.random.default_rng([seed, 1])
         order = rng.permutation(len(y))
         held, rest = order[:HOLDOUT], order[HOLDOUT:]
-        rows = draw([rest[y[rest] == c] for c in range(k)], shift.path(n_rounds, k, rng), rng)
+        rows = draw_rows([rest[y[rest] == c] for c in range(k)], shift.path(n_rounds, k, rng), rng)
         seen = proba
         if calibrated:
             seen = RegressAndReweight(LikelihoodMixture(k)).fit(proba[held], y[held]).calibrate(proba)
-        found.append(watch(AssumptionCheck().fit(seen[held], y[held]), seen[rows]))
+        found.append(run_check(AssumptionCheck().fit(seen[held], y[held]), seen[rows]))
     return found
 
 
 def violated(found: Violation, seed: int, n_rounds: int) -> tuple[IntArray, IntArray]:
-    """Rows of a holdout, and of a stream, with the violation from the first round on."""
+    """Rows of a holdout, and of a stream that violates label shift from the first round on."""
     rng = np.random.default_rng([seed, 2])
     order = rng.permutation(len(found.y))
     known = found.y[order] < found.before.shape[1]
     held = order[known][:HOLDOUT]
     rest = np.concatenate([order[known][HOLDOUT:], order[~known]])
     by_class = [rest[found.y[rest] == c] for c in range(len(found.mix))]
-    return held, draw(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
+    return held, draw_rows(by_class, np.tile(found.mix, (n_rounds, 1)), rng)
 
 
-def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[Run]:
-    """Streams that are not label shift."""
+def true_alarms(found: Violation, seeds: Iterable[int], n_rounds: int = LONGEST) -> list[CheckedStream]:
+    """Runs on streams that violate label shift."""
     runs = []
     for seed in seeds:
         held, rows = violated(found, seed, n_rounds)
-        runs.append(watch(AssumptionCheck().fit(found.before[held], found.y[held]), found.after[rows]))
+        runs.append(run_check(AssumptionCheck().fit(found.before[held], found.y[held]), found.after[rows]))
     return runs
 
 
 def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> str:
-    """The table of false alarms."""
+    """Table of false alarms."""
     rows = []
     for name, model in OUTPUTS[:1] if calibrated else OUTPUTS:
         found = outputs(name, model)
@@ -120,7 +128,7 @@ def false_table(n_runs: int, n_rounds: int, *, calibrated: bool) -> str:
 
 
 def violations(kinds: Iterable[str]) -> Iterator[tuple[str, str, str, Violation]]:
-    """Kind, model, details, and the violation; images by these kinds of models."""
+    """Kind, model, details and violation of each case; `kinds` are the kinds of image models."""
     lost = "points of accuracy lost"
     for name in ("mnist", "fashion"):
         for kind in kinds:
@@ -142,7 +150,7 @@ def violations(kinds: Iterable[str]) -> Iterator[tuple[str, str, str, Violation]
 
 
 def cases(n_runs: int, kinds: Iterable[str]) -> Iterator[Case]:
-    """All violations, each in so many runs."""
+    """All violations, each with `n_runs` runs."""
     for kind, model, details, found in violations(kinds):
         yield Case(kind, model, details, found.size, true_alarms(found, range(n_runs)))
 

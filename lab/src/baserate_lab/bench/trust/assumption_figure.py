@@ -1,4 +1,4 @@
-"""How soon `AssumptionCheck` sees what, as a figure: delay against the size of the violation."""
+"""Figure of the delay of `AssumptionCheck` against the size of the violation."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,19 @@ from baserate.reports.figures import Chart, Line, LineStyle, line_styles
 from baserate_lab.bench.figures import save_charts
 
 Delays = Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]]
-"""By kind of violation, data, and size: rounds until the alarm of each run, infinite where there was none."""
+"""Rounds until the alarm of each run (infinite without an alarm), by kind of violation, data and size."""
 
 _DASHES = (4.0, 2.0)
 
 
 def quantile(rounds: Sequence[float], share: float) -> float:
-    """The round by which this share of the runs, at least, has had its alarm."""
+    """The round by which at least this share of the runs had an alarm."""
     ordered = sorted(rounds)
     return float(ordered[int(np.ceil(share * len(ordered))) - 1])
 
 
 def save_delays(delays: Delays, path: str | os.PathLike[str], longest: int, soon: int) -> None:
-    """Draw the rounds until an alarm; a line ends where that is not within the `longest` stream; `soon` is marked."""
+    """Draw the rounds until an alarm, and mark `soon`; lines end where no alarm comes within `longest` rounds."""
     charts = []
     colours = line_styles(list(dict.fromkeys(name for by_name in delays.values() for name in by_name)))
     styles = dict(colours) | {f"{name} 90 %": LineStyle(style.colour, _DASHES) for name, style in colours.items()}

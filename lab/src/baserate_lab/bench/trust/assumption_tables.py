@@ -1,4 +1,4 @@
-"""What came of streams that are not label shift: which alarms came when, as tables and for a figure."""
+"""Tables of the alarms on streams that violate label shift, and the delays for the figure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,37 +9,37 @@ from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trust.assumption_figure import quantile
 
 LONGEST = 1000
-"""Rounds of a stream that is not label shift."""
+"""Rounds of a stream that violates label shift."""
 SOON = 300
 """Rounds within which an alarm should come."""
 _ENOUGH = 0.9  # of the runs
-_NAMED = 6  # cases in which fewer alarms come, that a table has room to name
-_LEFT_OUT = "logistic"  # much like the others, and a figure has room for few lines
+_NAMED = 6  # the most cases below that share that a table names
+_LEFT_OUT = "logistic"  # left out of the figure: much like the others
 
 
-class Run(NamedTuple):
-    """One stream: the round of the alarm, infinite if there was none, and what the check had to say."""
+class CheckedStream(NamedTuple):
+    """One stream: the round of the alarm (infinite without one), and the verdict of the check."""
 
     since: float
     finding: str
 
 
 class Case(NamedTuple):
-    """One violation: its kind, of which model, details, and its size; and the runs."""
+    """One violation: kind, model, details, size, and its runs."""
 
     kind: str
     model: str
     details: str
     size: float
-    runs: list[Run]
+    runs: list[CheckedStream]
 
     def share_within(self, rounds: int) -> float:
-        """The share of the runs that had an alarm by then."""
+        """The share of runs that had an alarm within this many rounds."""
         return float(np.mean([run.since <= rounds for run in self.runs]))
 
 
 def true_table(found: Iterable[Case]) -> str:
-    """The table of true alarms."""
+    """Table of true alarms."""
     rows = []
     for case in found:
         rounds = [run.since for run in case.runs]
@@ -57,7 +57,7 @@ def _of(case: Case, limit: int) -> str:
 
 
 def summary_table(found: Sequence[Case]) -> str:
-    """By kind and size: the alarms of all cases together, and the cases where fewer than 90 % of the runs have one."""
+    """Table by kind and size: share of runs with an alarm, and the cases in which it is below 90 %."""
     rows = []
     for kind, size in dict.fromkeys((case.kind, case.size) for case in found):
         alike = [case for case in found if (case.kind, case.size) == (kind, size)]
@@ -78,7 +78,7 @@ def summary_table(found: Sequence[Case]) -> str:
 
 
 def delays(found: Iterable[Case]) -> dict[str, dict[str, dict[float, list[float]]]]:
-    """What the figure shows: all kinds that come in several sizes, of all models but the logistic ones."""
+    """Delays for the figure: all kinds with several sizes, all models except the logistic ones."""
     by_kind: dict[str, dict[str, dict[float, list[float]]]] = {}
     for case in found:
         if not case.model.endswith(_LEFT_OUT):

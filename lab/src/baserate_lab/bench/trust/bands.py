@@ -1,6 +1,6 @@
-"""How often the adapter's `prior_interval` holds the class mix: ``python -m baserate_lab.bench.trust.bands``.
+"""Coverage of the class mix by the adapter's `prior_interval`: ``python -m baserate_lab.bench.trust.bands``.
 
-Each draw is a fresh holdout, on which an adapter is fitted, and a fresh stream for every shift.
+Each draw is a new holdout, on which an adapter is fitted, and a new stream for every shift.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from baserate_lab.bench.trust._draws import draw_holdout, draw_stream, shifts, w
 TRACKERS = {"LikelihoodMixture": LikelihoodMixture, "FLHFTL": FLHFTL}
 
 
-class Row(NamedTuple):
-    """Coverage over all draws, looks and classes; of the worst class; of the moving class; widths."""
+class BandRow(NamedTuple):
+    """Coverage over all draws, rounds and classes, of the worst class and of the moving class; widths."""
 
     model: str
     holdout: int
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     width_moving: float
 
 
-def run(
+def measure_bands(
     model: str,
     size: int,
     n_draws: int,
@@ -41,17 +41,18 @@ def run(
     level: float = 0.9,
     tracker: str = "LikelihoodMixture",
     seed: int = 0,
-) -> list[Row]:
-    """One row per shift, of a model and holdouts of a size; the moving class changes from draw to draw.
+) -> list[BandRow]:
+    """One row per shift, for a model and a holdout size; the moving class changes from draw to draw.
 
     Parameters
     ----------
     model, size
-        Of whose outputs, and how many samples of it are the holdout.
+        The model, and the size of the holdout.
     n_draws : int
         Draw i has the seed ``(seed, size, i)``.
     n_rounds, batch_size, look : int
-        Rounds, samples a round, and rounds from one look at the band to the next (a prime: every phase of a wave).
+        Rounds, samples per round, and the interval in rounds at which the band is checked (a prime number, so that
+        every phase of a wave is met).
     level : float
         Nominal coverage.
     tracker : str
@@ -77,9 +78,9 @@ def run(
     return [_row(model, size, name, np.array(looks)) for name, looks in found.items()]
 
 
-def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
+def _row(model: str, size: int, name: str, looks: FloatArray) -> BandRow:
     held, width, moving = looks[:, 0], looks[:, 1], looks[:, 2] == 1.0
-    return Row(
+    return BandRow(
         model,
         size,
         name,
@@ -91,8 +92,8 @@ def _row(model: str, size: int, name: str, looks: FloatArray) -> Row:
     )
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def table(rows: Sequence[BandRow]) -> str:
+    """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "coverage %", "worst class %", "moving class %", "width", "moving class's"]
     cells = [
         [
@@ -117,8 +118,8 @@ def main() -> None:
     options.add_argument("--tracker", default="LikelihoodMixture", choices=list(TRACKERS))
     asked = options.parse_args()
 
-    def rows(model: str, size: int) -> list[Row]:
-        return run(
+    def measured(model: str, size: int) -> list[BandRow]:
+        return measure_bands(
             model,
             size,
             asked.draws,
@@ -130,7 +131,7 @@ def main() -> None:
             seed=asked.seed,
         )
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Estimated accuracy beside NannyML's CBPE: ``python -m baserate_lab.bench.trust.nannyml_accuracy``.
 
-CBPE sees the same streams and knows the same holdout, and is asked in two ways: given the default adapter's outputs,
-about those, as our estimate is; and as it is meant to be used, given the model's own outputs, about the model left
-alone. NannyML is no dependency of this package: it is imported here alone.
+CBPE is given the same streams and the same holdout. It estimates two accuracies: that of the default adapter, from the
+adapter's outputs, as our estimate does; and, as it is meant to be used, that of the unchanged model from the model's
+outputs. NannyML is not a dependency of this package: only this module imports it.
 """
 
 import importlib
@@ -19,8 +19,8 @@ from baserate_lab.bench.trust._draws import draw_holdout, world_of
 from baserate_lab.bench.trust.accuracy import WINDOW, windows
 
 
-class Row(NamedTuple):
-    """Accuracies in %, of the adapted model and of the model alone; mean absolute errors in points."""
+class NannymlRow(NamedTuple):
+    """Accuracies in % of the adapted and of the unchanged model; mean absolute errors in points."""
 
     model: str
     holdout: int
@@ -34,8 +34,8 @@ class Row(NamedTuple):
 
 
 def _nannyml() -> tuple[Any, Any]:
-    """NannyML, and pandas, which it takes its samples from."""
-    os.environ.setdefault("NML_DISABLE_USAGE_LOGGING", "1")  # it would report its use over the network
+    """NannyML, and pandas for its input."""
+    os.environ.setdefault("NML_DISABLE_USAGE_LOGGING", "1")  # otherwise it reports its use over the network
     try:
         return importlib.import_module("nannyml"), importlib.import_module("pandas")
     except ImportError as error:
@@ -46,12 +46,12 @@ def _nannyml() -> tuple[Any, Any]:
 
 
 class Cbpe:
-    """NannyML's estimate with its defaults, for windows like ours.
+    """NannyML's estimate with its defaults, for windows of the same size.
 
     Parameters
     ----------
     proba, y
-        The holdout: probabilities and labels.
+        Probabilities and labels of the holdout.
     """
 
     def __init__(self, proba: FloatArray, y: IntArray) -> None:
@@ -75,8 +75,8 @@ class Cbpe:
         return float(found[("accuracy", "value")].iloc[0])
 
 
-def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 0) -> list[Row]:
-    """One row per shift, of a model and holdouts of a size; draw i has the seed ``(seed, size, i)``."""
+def compare_with_nannyml(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 0) -> list[NannymlRow]:
+    """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, i)``."""
     world = world_of(model)
     found: dict[str, list[tuple[float, ...]]] = {}
     for i in range(n_draws):
@@ -92,11 +92,11 @@ def run(model: str, size: int, n_draws: int, *, n_windows: int = 3, seed: int = 
                 abs(of_adapted.of(seen.adapted) - truth),
             )
             found.setdefault(seen.shift, []).append((truth, *errors, alone, abs(of_model.of(own) - alone)))
-    return [Row(model, size, name, *(100.0 * np.mean(looks, axis=0)).tolist()) for name, looks in found.items()]
+    return [NannymlRow(model, size, name, *(100.0 * np.mean(looks, axis=0)).tolist()) for name, looks in found.items()]
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def table(rows: Sequence[NannymlRow]) -> str:
+    """Rows as a Markdown table."""
     head = ["model", "holdout", "shift", "adapted: accuracy %", "ours", "mean confidence", "CBPE"]
     cells = [[r.model, f"{r.holdout:,}", r.shift, *(f"{value:.2f}" for value in r[3:])] for r in rows]
     return to_markdown([*head, "left alone: accuracy %", "CBPE of that"], cells, text=(0, 2))
@@ -108,7 +108,10 @@ def main() -> None:
     options.add_argument("--windows", type=int, default=3)
     asked = options.parse_args()
     _nannyml()
-    rows = for_all(asked, lambda model, size: run(model, size, asked.draws, n_windows=asked.windows, seed=asked.seed))
+    rows = for_all(
+        asked,
+        lambda model, size: compare_with_nannyml(model, size, asked.draws, n_windows=asked.windows, seed=asked.seed),
+    )
     print(table(rows))  # noqa: T201
 
 

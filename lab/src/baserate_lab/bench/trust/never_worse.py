@@ -1,8 +1,8 @@
-"""Is the default adapter with its gate ever worse than none? ``python -m baserate_lab.bench.trust.never_worse``.
+"""Comparison of the default adapter with no adaptation at all: ``python -m baserate_lab.bench.trust.never_worse``.
 
-Simulated shifts on many models' outputs, and real streams in their own order, whose classes change, too; of a stream
-that is longer, the first `LONGEST` rows, which for Employment all lie in 2016. Every seed has a holdout of its own.
-What is measured is the default adapter as users have it, and the same with ``gate=False``.
+The streams are simulated shifts on the outputs of many models, and real streams in their own order, in which p(x|y)
+changes too. Of a real stream the first `LONGEST` rows are used; for Employment these all lie in 2016. Every seed has
+its own holdout. Two adapters are measured: the default one, and the same with ``gate=False``.
 """
 
 import argparse
@@ -60,11 +60,11 @@ STILL, ORDER = "none", "real order"
 ROUNDS, BATCH = 1000, 10
 LONGEST = 60_000  # rows of a real stream: Covertype has ten times as many, Employment three times
 ALLOWED = 0.2  # points
-_GAIN = 0.5  # points of ungated gain from which on the share that is kept is asked for
+_GAIN = 0.5  # least ungated gain, in points, for which the share kept by the gate is computed
 
 
-class Row(NamedTuple):
-    """Errors in %, the standard error of gated less base in points (by rounds and by holdouts), and the mean weight."""
+class NeverWorseRow(NamedTuple):
+    """Errors in %; standard errors of gated minus base in points (over rounds, holdouts); mean weight of the gate."""
 
     model: str
     shift: str
@@ -77,12 +77,12 @@ class Row(NamedTuple):
 
     @property
     def worse(self) -> bool:
-        """Whether it is worse than allowed by more than two standard errors."""
+        """True if worse than allowed by more than two standard errors."""
         return self.gated - self.base - ALLOWED > 2.0 * self.error
 
 
 def holdout_rows(y: IntArray, size: int, n_classes: int, rng: np.random.Generator) -> IntArray:
-    """A random holdout with at least one sample of each class; all there is, if that is not more."""
+    """Rows of a random holdout with at least one sample of each class; all rows if there are no more than `size`."""
     if size >= len(y):
         return np.arange(len(y))
     shuffled = rng.permutation(len(y))
@@ -90,10 +90,10 @@ def holdout_rows(y: IntArray, size: int, n_classes: int, rng: np.random.Generato
     return np.concatenate([first, shuffled[~np.isin(shuffled, first)][: size - n_classes]])
 
 
-def play(
+def play_stream(
     model: tuple[str, str], shift: str, size: int, seed: int, labelled: float
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Errors of base, ungated and gated by sample, (3, n); the weights of the rounds; samples of the holdout."""
+    """Errors of base, ungated and gated per sample, (3, n); the gate's weight in each round; size of the holdout."""
     found = outputs(*model, progress=False)
     k = found.holdout_proba.shape[1]
     rng = np.random.default_rng([seed, size])
@@ -120,25 +120,27 @@ def play(
     return wrong, weights, len(held)
 
 
-def run(name: str, model: tuple[str, str], shift: str, size: int, seeds: range, labelled: float = 0.0) -> Row:
-    """One cell of the table, over some seeds."""
+def compare_with_base(
+    name: str, model: tuple[str, str], shift: str, size: int, seeds: range, labelled: float = 0.0
+) -> NeverWorseRow:
+    """One row of the table, over some seeds."""
     errors, differences, weights, used = [], [], [], size
     for seed in seeds:
-        wrong, weight, used = play(model, shift, size, seed, labelled)
+        wrong, weight, used = play_stream(model, shift, size, seed, labelled)
         errors.append(wrong.mean(axis=1))
         whole = wrong.shape[1] // BATCH * BATCH
         differences.append((wrong[2] - wrong[0])[:whole].reshape(-1, BATCH).mean(axis=1))
         weights.append(weight.mean())
-    # A real stream is the same for all seeds, and only its rounds are independent, if at all.
+    # A real stream is the same for all seeds; at most its rounds are independent.
     rounds = np.mean(differences, axis=0) if shift == ORDER else np.concatenate(differences)
     base, ungated, gated = 100.0 * np.mean(errors, axis=0)
     of_seeds = np.var([part.mean() for part in differences], ddof=1) / len(seeds) if len(seeds) > 1 else 0.0
     error = 100.0 * float(np.sqrt(rounds.var() / len(rounds) + of_seeds))
-    return Row(name, shift, used, base, ungated, gated, error, float(np.mean(weights)))
+    return NeverWorseRow(name, shift, used, base, ungated, gated, error, float(np.mean(weights)))
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def table(rows: Sequence[NeverWorseRow]) -> str:
+    """Rows as a Markdown table."""
     head = ["model", "shift", "holdout", "base %", "ungated %", "gated %", "gated - base", "standard error"]
     cells = [
         [
@@ -156,8 +158,8 @@ def table(rows: Sequence[Row]) -> str:
     return to_markdown([*head, "mean weight", ""], cells, text=(0, 1, 9))
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """How many cells are worse, and how much of the gain is kept."""
+def summary(rows: Sequence[NeverWorseRow]) -> str:
+    """Sentences on how many cells are worse, and how much of the gain the gate keeps."""
     gains = np.array([(r.base - r.ungated, r.base - r.gated) for r in rows])
     parts = [
         f"{sum(r.worse for r in rows)} of {len(rows)} cells are more than {ALLOWED} points worse than the base by more "
@@ -187,7 +189,7 @@ def main() -> None:
     parser.add_argument("--holdouts", nargs="+", type=int, default=[200, 1000])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--labels", type=float, default=0.0, help="share of samples that come with their labels")
+    parser.add_argument("--labels", type=float, default=0.0, help="share of samples whose labels are given")
     asked = parser.parse_args()
     cells = [(name, REAL[name], ORDER) for name in asked.streams]
     cells += [(name, SIMULATED[name], shift) for name in asked.models for shift in (*SHIFTS, STILL)]
@@ -196,7 +198,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for size in asked.holdouts:
-            rows += [run(*cell, size, seeds, asked.labels) for cell in cells]
+            rows += [compare_with_base(*cell, size, seeds, asked.labels) for cell in cells]
     print(f"{table(rows)}\n\n{summary(rows)}")  # noqa: T201
 
 

@@ -1,7 +1,8 @@
 """The adapter's `prior_interval` beside QuaPy's bootstrap: ``python -m baserate_lab.bench.trust.quapy_bands``.
 
-QuaPy quantifies a set of samples. So each stream stands still, and QuaPy is given its last samples; both know the same
-holdout, as the same calibrated probabilities. QuaPy is no dependency of this package: it is imported here alone.
+QuaPy estimates the class mix of one set of samples, so the mix of each stream is constant and QuaPy is given its last
+samples. Both use the same holdout and the same calibrated probabilities. QuaPy is not a dependency of this package:
+only this module imports it.
 """
 
 import importlib
@@ -19,14 +20,14 @@ from baserate_lab.bench.trust._draws import draw_holdout, draw_stream, shifts, w
 
 QUANTIFIERS = ("ACC", "PACC", "EMQ")
 LOOKS = ((500, 500), (3000, 500), (3000, 3000))
-"""Samples seen when asked, and how many of them, the last ones, QuaPy is given."""
+"""Samples seen before the comparison, and how many of them (the last ones) QuaPy is given."""
 
 _BATCH = 10
-_RESAMPLED = 500  # estimates behind a band; QuaPy's default
-_HOLDOUTS = 20  # resampled holdouts, where holdouts are resampled too
+_RESAMPLED = 500  # bootstrap estimates per band; QuaPy's default
+_HOLDOUTS = 20  # resampled holdouts, if holdouts are resampled
 
 
-class Row(NamedTuple):
+class QuapyRow(NamedTuple):
     """Coverage over all draws and classes, and median width."""
 
     model: str
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 
 
 class _Outputs(BaseEstimator):  # type: ignore[misc]
-    """A classifier whose samples are its probabilities, for QuaPy to ask."""
+    """Classifier for QuaPy that returns its input as probabilities."""
 
     def __init__(self, n_classes: int = 2) -> None:
         self.n_classes = n_classes
@@ -55,7 +56,7 @@ class _Outputs(BaseEstimator):  # type: ignore[misc]
 
 
 def _quapy() -> tuple[Any, Any]:
-    """QuaPy's quantifiers, and its confidence regions."""
+    """QuaPy's modules of quantifiers and confidence regions."""
     try:
         return importlib.import_module("quapy.method.aggregative"), importlib.import_module("quapy.method.confidence")
     except ImportError as error:
@@ -66,7 +67,7 @@ def _quapy() -> tuple[Any, Any]:
 
 
 class Bootstrap:
-    """QuaPy's bootstrap of one quantifier, of the samples asked about alone (its default) or of the holdout too.
+    """QuaPy's bootstrap of one quantifier, over the test samples alone (its default) or over the holdout too.
 
     Parameters
     ----------
@@ -75,9 +76,9 @@ class Bootstrap:
     proba, y
         The holdout.
     resampled_holdouts : bool
-        Whether 20 resampled holdouts take the place of the one.
+        True: use 20 resampled holdouts instead of the one given.
     seed : int
-        Of the resampling.
+        Seed of the resampling.
     """
 
     def __init__(self, name: str, proba: FloatArray, y: IntArray, *, resampled_holdouts: bool, seed: int) -> None:
@@ -85,7 +86,7 @@ class Bootstrap:
         k = proba.shape[1]
 
         def fitted(rows: IntArray) -> Any:
-            options = {} if name == "EMQ" else {"solver": "exact-cc"}  # the default, a search, takes minutes a band
+            options = {} if name == "EMQ" else {"solver": "exact-cc"}  # the default search takes minutes per band
             quantifier = getattr(methods, name)(_Outputs(k), fit_classifier=False, val_split=None, **options)
             return quantifier.fit(proba[rows], y[rows])
 
@@ -94,25 +95,26 @@ class Bootstrap:
         self.bootstrap = confidence.AggregativeBootstrap(
             fitted(everything), n_test_samples=_RESAMPLED // n_holdouts, confidence_level=0.9, random_state=seed
         )
-        # Its own resampling of holdouts (n_train_samples) expects another kind of array than quantifiers hand over.
+        # QuaPy's own resampling of holdouts (n_train_samples) fails on the arrays that its quantifiers return.
         rng = np.random.default_rng(seed)
         self.bootstrap.quantifiers = [
             fitted(rng.choice(everything, len(y)) if resampled_holdouts else everything) for _ in range(n_holdouts)
         ]
 
     def interval(self, proba: FloatArray) -> FloatArray:
-        """Lower and upper limit of each class's share among samples like these, at a level of 0.9."""
+        """Lower and upper limit of each class's share among these samples, at level 0.9."""
         with parallel_config(backend="sequential"):
             _, region = self.bootstrap.predict_conf(proba)
         return np.column_stack([region.I_low, region.I_high])
 
 
-def run(
+def compare_with_quapy(
     model: str, size: int, n_draws: int, *, quantifiers: Sequence[str], names: Sequence[str], seed: int = 0
-) -> list[Row]:
-    """Rows for each shift and look, of a model and holdouts of a size: of our band, and of QuaPy's of each quantifier.
+) -> list[QuapyRow]:
+    """One row per shift, number of samples and method, for a model and a holdout size.
 
-    Draw i has the seed ``(seed, size, i)``. The shifts of `names` stand still: Source, Constant.
+    The methods are our band and QuaPy's band of each quantifier. Draw i has the seed ``(seed, size, i)``. The mixes of
+    the shifts in `names` (Source, Constant) do not move.
     """
     world = world_of(model)
     k = world.proba.shape[1]
@@ -126,7 +128,7 @@ def run(
                 name, draw.holdout, draw.y, resampled_holdouts=both, seed=i
             )
             for name in quantifiers
-            for both in ((False,) if name == "EMQ" else (False, True))  # EMQ takes but the holdout's class mix
+            for both in ((False,) if name == "EMQ" else (False, True))  # EMQ uses only the class mix of the holdout
         }
         for shift in names:
             path = shifts(world, i % k)[shift].path(LOOKS[-1][0] // _BATCH, k, rng)
@@ -145,13 +147,13 @@ def run(
                     looks = found.setdefault((shift, len(seen), method), [])
                     looks.append(np.array([(low <= q + 1e-12) & (q - 1e-12 <= high), high - low]))
     return [
-        Row(model, *key, float(np.mean([a[0] for a in looks])), float(np.median([a[1] for a in looks])))
+        QuapyRow(model, *key, float(np.mean([a[0] for a in looks])), float(np.median([a[1] for a in looks])))
         for key, looks in found.items()
     ]
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def table(rows: Sequence[QuapyRow]) -> str:
+    """Rows as a Markdown table."""
     head = ["model", "mix", "samples seen", "method", "coverage %", "median width"]
     cells = [[r.model, r.shift, f"{r.seen:,}", r.method, f"{100 * r.coverage:.1f}", f"{r.width:.3f}"] for r in rows]
     return to_markdown(head, cells, text=(0, 1, 3))
@@ -165,10 +167,12 @@ def main() -> None:
     asked = options.parse_args()
     _quapy()
 
-    def rows(model: str, size: int) -> list[Row]:
-        return run(model, size, asked.draws, quantifiers=asked.quantifiers, names=asked.mixes, seed=asked.seed)
+    def measured(model: str, size: int) -> list[QuapyRow]:
+        return compare_with_quapy(
+            model, size, asked.draws, quantifiers=asked.quantifiers, names=asked.mixes, seed=asked.seed
+        )
 
-    print(table(for_all(asked, rows)))  # noqa: T201
+    print(table(for_all(asked, measured)))  # noqa: T201
 
 
 if __name__ == "__main__":

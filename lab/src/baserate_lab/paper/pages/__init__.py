@@ -1,1 +1,1 @@
-"""How artefacts are shown: records, tables, figures, a report."""
+"""Output of artefacts: records, tables, figures, a report."""

@@ -1,4 +1,4 @@
-"""Records and timelines as charts, for a file and for a page."""
+"""Charts of records and timelines, for files and pages."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from baserate_lab.bench.figures import save_charts
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Record
-from baserate_lab.paper.pages.run import Part, Timeline, fields_of
+from baserate_lab.paper.pages.run import ShownArtefact, Timeline, fields_of
 from baserate_lab.paper.pages.table import settings
 
 _REFERENCES = {
@@ -22,18 +22,17 @@ _REFERENCES = {
 
 
 def styles(methods: Sequence[str]) -> dict[str, LineStyle]:
-    """A style for each method, the same in every figure for those of the paper."""
-    # FLH-FTL comes first: with more methods than colours, it must not share one with those it is compared with most.
+    """Style of each method; the paper's methods have the same style in every figure."""
+    # FLH-FTL comes first, so that it does not share a colour with its main rivals if colours repeat.
     adaptive = dict.fromkeys(["FLH-FTL", *names.METHODS, *methods])
     drawn = figures.line_styles([name for name in adaptive if name not in _REFERENCES]) | _REFERENCES
     return {name: drawn[name] for name in names.in_order(methods)}
 
 
 def charts(artefact: Artefact, records: Sequence[Record]) -> list[Chart]:
-    """A panel for each metric and combination of the artefact's columns, a line for each method.
+    """One panel per metric and combination of the artefact's columns, with one line per method.
 
-    A method that has no place on the axis, as one that needs no labelled samples has none among numbers of them, is a
-    level line.
+    A method without a place on the axis is a level line, such as one that needs no holdout on an axis of holdout sizes.
     """
     mine = [r for r in records if r.metric in artefact.metrics and (r.ours_mean, r.paper_mean) != (None, None)]
     fields = tuple(field for field in fields_of(artefact, mine) if field != artefact.x)
@@ -60,11 +59,11 @@ def charts(artefact: Artefact, records: Sequence[Record]) -> list[Chart]:
 
 
 def timeline(data: Timeline) -> list[Chart]:
-    """Accuracy over time, the squared distance of the tracked mix, and the label frequencies themselves."""
+    """Charts over time: accuracy, squared distance of the tracked mix, and label frequencies."""
     marginals = np.asarray(data.marginals, dtype=np.float64)
 
     def over_time(values: Sequence[float]) -> Line:
-        # A block is drawn at its middle.
+        # A block is drawn at its centre.
         return Line([data.block * (i + 0.5) for i in range(len(values))], list(values))
 
     methods = names.in_order(data.curves)
@@ -78,8 +77,8 @@ def timeline(data: Timeline) -> list[Chart]:
     ]
 
 
-def drawn(part: Part) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
-    """The charts of an artefact, and how to draw all that is in them; none if it is a table."""
+def drawn(part: ShownArtefact) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
+    """Charts of an artefact and the styles of all lines and areas; no charts if it is a table."""
     panels = charts(part.artefact, part.records) if part.artefact.kind == "figure" else []
     panels += timeline(part.timeline) if part.timeline is not None else []
     lines = [name for panel in panels if not panel.stacked for name in [*panel.lines, *panel.dots]]
@@ -89,8 +88,8 @@ def drawn(part: Part) -> tuple[list[Chart], dict[str, LineStyle | AreaStyle]]:
     return panels, looks
 
 
-def save(part: Part, path: str | os.PathLike[str]) -> None:
-    """Draw an artefact into a file, in the format that its ending says: ``.png``, ``.svg``, ``.pdf``."""
+def save(part: ShownArtefact, path: str | os.PathLike[str]) -> None:
+    """Draw an artefact into a file whose suffix sets the format: ``.png``, ``.svg``, ``.pdf``."""
     panels, looks = drawn(part)
     if not panels:
         raise ValueError(f"{part.artefact.name} has nothing to draw; it is a table, or none of its runs are there.")

@@ -1,22 +1,22 @@
-"""All that a run writes: a report, the tables in three formats, the figures in two."""
+"""Files of a run: a report, the tables in three formats, the figures in two."""
 
 import os
 from pathlib import Path
 
 from baserate.state import write_atomically
 from baserate_lab.paper.pages import figures, latex, markdown, report
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 
 REPORT = "report.html"
 
 
-def write(run: Run, folder: str | os.PathLike[str]) -> None:
-    """Write everything into a folder, which is made if it is not there.
+def write(run: Reproduction, folder: str | os.PathLike[str]) -> None:
+    """Write everything into a folder, which is created if it does not exist.
 
     Parameters
     ----------
-    run : Run
-        What was found.
+    run : Reproduction
+        The run.
     folder : path
         Gets ``report.html``, ``tables.md``, ``tables.tex``, and each figure as SVG and PNG.
     """

@@ -1,4 +1,4 @@
-"""Pieces of the HTML report: tables, claims, figures."""
+"""Parts of the HTML report: tables, claims, figures."""
 
 import itertools
 import re
@@ -9,15 +9,15 @@ from baserate.reports import page
 from baserate.reports.tables import html_frame
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Claim
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import Summary, verdict, why
-from baserate_lab.paper.pages.table import Block, Entry, blocks
+from baserate_lab.paper.pages.table import Entry, TableBlock, blocks
 
 _CLASSES = {True: "holds", False: "fails", None: "open"}
 
 
-def section(part: Part) -> str:
-    """An artefact: what it is, figures, tables, claims."""
+def section(part: ShownArtefact) -> str:
+    """Section of an artefact: description, figures, tables, claims."""
     artefact = part.artefact
     pictures, numbers = figures(part), tables(part)
     if pictures and numbers:
@@ -34,8 +34,8 @@ def section(part: Part) -> str:
 """
 
 
-def tables(part: Part) -> str:
-    """The tables of an artefact, beside each other as far as there is room."""
+def tables(part: ShownArtefact) -> str:
+    """Tables of an artefact, side by side if there is room."""
     found = blocks(part.artefact, part.records)
     lines = []
     for metric, group in itertools.groupby(found, key=lambda block: block.metric):
@@ -44,8 +44,8 @@ def tables(part: Part) -> str:
     return "\n".join(lines)
 
 
-def figures(part: Part) -> str:
-    """The figures of an artefact under their legend; in their place what to install, if that is missing."""
+def figures(part: ShownArtefact) -> str:
+    """Figures of an artefact under their legend, or the pip command if matplotlib is missing."""
     if part.artefact.kind != "figure" and part.timeline is None:
         return ""
     try:
@@ -78,7 +78,7 @@ def figures(part: Part) -> str:
 
 
 def claims(said: Sequence[Claim]) -> str:
-    """What is said about the numbers, and whether it holds."""
+    """List of claims, and whether they hold."""
     items = [
         f'<li><strong class="{_CLASSES[claim.holds]}">{verdict(claim)}</strong> {_prose(claim.text)}'
         + (f' <span class="evidence">{_prose(claim.evidence)}</span></li>' if claim.evidence else "</li>")
@@ -87,8 +87,8 @@ def claims(said: Sequence[Claim]) -> str:
     return f'<ul class="claims">{"".join(items)}</ul>' if items else ""
 
 
-def counts(run: Run, found: Summary) -> str:
-    """How many numbers agree on each data set, and why the others do not."""
+def counts(run: Reproduction, found: Summary) -> str:
+    """Table of how many numbers agree on each data set, and why the others do not."""
     reasons = why(run, found)
     lines = [
         f'<tr><th scope="row">{escape(names.problem(name))}</th><td>{agree} of {compared}</td>'
@@ -101,7 +101,7 @@ def counts(run: Run, found: Summary) -> str:
 
 
 def differing(found: Summary) -> str:
-    """Every number that does not agree, folded away."""
+    """Folded table of every number that does not agree."""
     lines = [
         f'<tr><th scope="row">{escape(names.problem(record.problem))}</th>'
         f'<td class="text">{escape(record.artefact)}</td>'
@@ -124,7 +124,7 @@ def _setting(shift: str, variant: str) -> str:
     return ", ".join(part for part in (shift, variant) if part)
 
 
-def _table(block: Block) -> str:
+def _table(block: TableBlock) -> str:
     lines = [
         f'<tr><th scope="row">{escape(method)}</th>{"".join(map(_cell, cells))}</tr>' for method, cells in block.rows
     ]
@@ -135,7 +135,7 @@ def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td>-</td>"
     ours = f"<b>{entry.ours}</b>" if entry.best else escape(entry.ours)
-    # All cells keep room for two stars, so that the numbers stand in line.
+    # All cells keep room for two stars, so that the numbers are aligned.
     mark = f'<sup class="mark{len(entry.mark)}">{entry.mark}</sup>'
     paper = f'<span class="paper">{escape(entry.paper)}</span>' if entry.paper else ""
     return f"<td>{ours}{mark}{paper}</td>"

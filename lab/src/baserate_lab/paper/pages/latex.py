@@ -1,4 +1,4 @@
-"""A run as LaTeX, for a paper; it asks for the package ``booktabs`` alone."""
+"""A run as LaTeX, for a paper; it needs only the package ``booktabs``."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from baserate_lab.bench.tables import to_latex
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 from baserate_lab.paper.pages.summary import summarise, verdict, why
 from baserate_lab.paper.pages.table import Entry, blocks
 
@@ -28,16 +28,16 @@ _SIGNS = {
     "\u00d7": r"$\times$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
-    # A line break followed by a bracket takes it for a length.
+    # After a line break LaTeX reads a bracket as a length.
     "[": "{[}",
     "]": "{]}",
-    # Only in mathematics, where a star is raised as wanted.
+    # In math mode, where a star is raised.
     "*": r"$\ast$",
 } | {sign: rf"\{sign}" for sign in "&%$#_{}"}
 
 
-def document(run: Run) -> str:
-    """The whole run as one document: the summary, and all tables."""
+def document(run: Reproduction) -> str:
+    """The whole run as one document: the summary and all tables."""
     found = summarise(run)
     lines = [r"\section*{Summary}", escaped(" ".join([found.sentence, found.left_out, found.claims_sentence]).strip())]
     reasons = why(run, found)
@@ -46,7 +46,7 @@ def document(run: Run) -> str:
         lines += ["", "Where numbers do not agree:", r"\begin{itemize}", *told, r"\end{itemize}"]
     lines += ["", rf"Made by \texttt{{{escaped(run.command)}}} in {names.took(run.seconds, run.in_methods)}."]
     for artefact, records, claims, _ in run.artefacts:
-        # Pages end here, because LaTeX can hold back only so many tables.
+        # A page break, because LaTeX can defer only a few tables.
         lines += ["", r"\clearpage", rf"\section*{{{escaped(artefact.title)}}}"]
         lines += [_prose(" ".join(part for part in (f"{artefact.where}.", artefact.note) if part))]
         if claims:
@@ -58,7 +58,7 @@ def document(run: Run) -> str:
 
 
 def table(artefact: Artefact, records: Sequence[Record]) -> str:
-    """The tables of an artefact; the document that takes them in needs the package ``booktabs``."""
+    """Tables of an artefact; the document that includes them needs the package ``booktabs``."""
     found = []
     for i, block in enumerate(blocks(artefact, records), start=1):
         head = ["", *map(escaped, block.heads)]
@@ -69,7 +69,7 @@ def table(artefact: Artefact, records: Sequence[Record]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text whose signs mean themselves.
+    r"""Text with LaTeX's special characters escaped.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def escaped(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Text whose signs mean themselves but for backticks, which set code."""
+    """Text with special characters escaped, except backticks, which mark code."""
     parts = re.split(r"`([^`]+)`", text)
     return "".join(rf"\texttt{{{escaped(part)}}}" if i % 2 else escaped(part) for i, part in enumerate(parts))
 
 
 def _rows(method: str, cells: Sequence[Entry | None]) -> list[list[str]]:
-    """A method's numbers, and the paper's in a line below: beside each other they would leave the page."""
+    """A method's numbers, and the paper's in a row below, as both in one row would be too wide for a page."""
     printed = ["" if entry is None else escaped(entry.paper) for entry in cells]
     return [[escaped(method), *map(_cell, cells)], *([["", *printed]] if any(printed) else [])]
 
@@ -94,7 +94,7 @@ def _rows(method: str, cells: Sequence[Entry | None]) -> list[list[str]]:
 def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "--"
-    # Bold does not reach into mathematics; the plus-minus sign stays as it is.
+    # Bold has no effect in math mode; the plus-minus sign stays as it is.
     ours = rf"\textbf{{{escaped(entry.ours)}}}" if entry.best else escaped(entry.ours)
-    # The mark takes no room, so that the numbers stand in line.
+    # The mark has no width, so that the numbers are aligned.
     return ours + (rf"\rlap{{$^{{{entry.mark}}}$}}" if entry.mark else "")

@@ -1,4 +1,4 @@
-"""What a run was made with: the machine and the versions, since numbers depend on them."""
+"""Machine and package versions of a run, since numbers depend on them."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python, this package and those that it computes with, as far as they are installed."""
+    """Versions of Python, this package and its numerical dependencies, as far as they are installed."""
     found = {"Python": platform.python_version(), "baserate": __version__}
     for library in _LIBRARIES:
         try:

@@ -8,22 +8,22 @@ from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.machine import machine, versions
 from baserate_lab.paper.pages.records import Claim, Record
-from baserate_lab.paper.pages.run import Part, Run
+from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import READING, Summary, summarise, verdict, why
 from baserate_lab.paper.pages.table import Entry, blocks
 
 _NONE = "-"
 
 
-def page(run: Run, figures: Mapping[str, str] | None = None) -> str:
+def page(run: Reproduction, figures: Mapping[str, str] | None = None) -> str:
     """The whole run as one document.
 
     Parameters
     ----------
-    run : Run
-        What to show.
+    run : Reproduction
+        The run.
     figures : mapping of str to str, optional
-        Of each artefact that was drawn, the name of the file, relative to the document.
+        File of each artefact that was drawn, relative to the document.
     """
     files = figures or {}
     parts = [
@@ -37,8 +37,8 @@ def page(run: Run, figures: Mapping[str, str] | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def summary(run: Run) -> str:
-    """How far the run agrees with the paper, where it does not and why, what the paper claims, and on what it ran."""
+def summary(run: Reproduction) -> str:
+    """Summary of the run: agreement with the paper, differences and their reasons, claims, and machine."""
     found = summarise(run)
     lines = [f"**{found.sentence}** {found.left_out} {found.claims_sentence}".rstrip()]
     if found.datasets:
@@ -51,7 +51,7 @@ def summary(run: Run) -> str:
 
 
 def table(artefact: Artefact, records: Sequence[Record]) -> str:
-    """The tables of an artefact, each under what it shows."""
+    """Tables of an artefact, each under its caption."""
     found = []
     for block in blocks(artefact, records):
         rows = [[escaped(method), *map(_cell, cells)] for method, cells in block.rows]
@@ -60,7 +60,7 @@ def table(artefact: Artefact, records: Sequence[Record]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text whose signs mean themselves.
+    r"""Text with Markdown's special characters escaped.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<])", r"\\\1", text)
 
 
-def _section(part: Part, file: str | None) -> str:
+def _section(part: ShownArtefact, file: str | None) -> str:
     artefact = part.artefact
     lines = [f"## {escaped(artefact.title)}", f"{escaped(artefact.where)}; `{artefact.name}`."]
     lines += [_prose(artefact.note)] if artefact.note else []
@@ -80,7 +80,7 @@ def _section(part: Part, file: str | None) -> str:
     return "\n\n".join(lines)
 
 
-def _counts(run: Run, found: Summary) -> str:
+def _counts(run: Reproduction, found: Summary) -> str:
     reasons = why(run, found)
     rows = [
         [escaped(names.problem(name)), f"{agree}", f"{compared}", _prose(reasons.get(name, ""))]
@@ -107,7 +107,7 @@ def _cell(entry: Entry | None) -> str:
 
 
 def _prose(text: str) -> str:
-    """Text whose signs mean themselves but for backticks, which set code."""
+    """Text with special characters escaped, except backticks, which mark code."""
     return "".join(part if part.startswith("`") else escaped(part) for part in re.split(r"(`[^`]+`)", text))
 
 

@@ -1,4 +1,4 @@
-"""What things are called, in which order they come, and with how many digits: the same on every page."""
+"""Names, order and digits of methods, data sets and metrics, the same on every page."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 METHODS = ("Base", "OFC", "Oracle", "FTH", "FTFWH", "ROGD", "UOGD", "ATLAS", "FLH-FTL")
-"""Those that come first, in this order; all others follow as they appear."""
+"""Methods that come first, in this order; all others follow as they appear."""
 SHIFTS = ("mon", "squ", "sin", "ber", "real")
 _DATASETS = {
     "synthetic": "Synthetic",
@@ -53,12 +53,12 @@ _AXES = {
 
 
 def is_reference(method: str) -> bool:
-    """Whether a method does not adapt, or is told what nobody knows; it is never called the best."""
+    """True for methods that do not adapt or are given the truth; they are never marked as the best."""
     return method in ("Base", "OFC", "w-ERM") or method.startswith("Oracle")
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
-    """Each method once, in the order of the paper.
+    """Methods without repetitions, in the order of the paper.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def dataset(name: str) -> str:
-    """A data set as it is called in print."""
+    """Printed name of a data set."""
     return _DATASETS.get(name, name)
 
 
 def problem(name: str) -> str:
-    """A data set and its model, as in ``mnist mlp``.
+    """Printed name of a data set and its model, given as ``mnist mlp``.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def metric(name: str) -> str:
 
 
 def axis(name: str) -> str:
-    """What a horizontal axis counts: a field, or what is before the ``=`` of a variant."""
+    """Label of a horizontal axis, for a field or for the part of a variant before its ``=``."""
     return _AXES.get(name, name)
 
 
@@ -109,14 +109,14 @@ def number_of(variant: str) -> float | None:
 
 
 def ours(mean: float, metric: str) -> str:
-    """A number of ours, with as many digits as its metric has."""
+    """One of our numbers, with the digits of its metric."""
     return f"{mean:,.{_DIGITS.get(metric, 3)}f}" if math.isfinite(mean) else "diverged"
 
 
 def printed(value: float, digits: int | None = None) -> str:
-    """A number of the paper with the decimals that it has there, or without needless ones.
+    """A number of the paper, with `digits` decimals, or with as many as it needs.
 
-    Some spreads are printed finer than their means: nothing is rounded away.
+    Nothing is rounded away, because some standard deviations are printed with more digits than their means.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def printed(value: float, digits: int | None = None) -> str:
 
 
 def took(seconds: float, in_methods: float) -> str:
-    """How long a run took, and all that it shows.
+    """Duration of a run, and of all the methods it shows.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def took(seconds: float, in_methods: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the units one would say it in.
+    """Duration in words, with suitable units.
 
     Examples
     --------

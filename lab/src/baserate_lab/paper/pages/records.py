@@ -1,23 +1,23 @@
-"""What an artefact shows: one record per cell and metric, ours beside the paper's."""
+"""Records of an artefact: one per cell and metric, our number beside the paper's."""
 
 import math
 from typing import Any, NamedTuple
 
 TOLERANCE = {"error": 0.5, "mse": 0.03}
-"""Differences that count as agreement however small the spread is: percentage points, and squared distance."""
+"""Differences that always count as agreement, however small the spread: percentage points, and squared distance."""
 OF_THE_MACHINE = ("minutes", "seconds", "bytes")
-"""Metrics that depend on the machine as much as on the method: shown beside the paper's, but not held against them."""
+"""Metrics that depend on the machine: shown beside the paper's numbers, but not compared with them."""
 
 
 class Record(NamedTuple):
-    """One number of an artefact, ours and the paper's. What there is not is None.
+    """One number of an artefact, ours and the paper's. Missing values are None.
 
     Attributes
     ----------
     artefact : str
         Name of the table or figure.
     dataset, model : str
-        What was run.
+        The data set and base model.
     shift : str
         ``mon``, ``squ``, ``sin``, ``ber``, or ``real``.
     holdout : int or None
@@ -26,17 +26,17 @@ class Record(NamedTuple):
         Labels as in the paper; ``error`` (percent), ``mse`` (to the frequencies of each batch, as printed),
         ``mse_true`` (to the true mix), ``minutes``.
     ours_mean, ours_std : float or None
-        Over the seeds; the standard deviation is the population's, as in the paper. None if it was not run.
+        Mean and standard deviation over seeds (divided by n, as in the paper). None if it was not run.
     seeds : int
-        How many there were.
+        Number of seeds.
     paper_mean, paper_std : float or None
         As printed. None where the paper prints nothing.
     stand_in : str or None
-        The paper's data set in whose place this one was run, if it is not the paper's.
+        The paper's data set, if this one stands in for it.
     variant : str
-        What else distinguishes the cell, such as ``marginal=MLLS``, ``batch=50`` or ``train=0.5``.
+        Further setting of the cell, such as ``marginal=MLLS``, ``batch=50`` or ``train=0.5``.
     digits : int or None
-        Decimals that the paper prints: its number is known to half of the last one only.
+        Decimals that the paper prints; its number is known only to half of the last digit.
     """
 
     artefact: str
@@ -67,7 +67,7 @@ class Record(NamedTuple):
 
     @property
     def comparable(self) -> bool:
-        """Whether both numbers are there, and of the same data set."""
+        """True if both numbers exist and are of the same data set."""
         return self.ours_mean is not None and self.paper_mean is not None and self.stand_in is None
 
     @property
@@ -79,32 +79,32 @@ class Record(NamedTuple):
 
     @property
     def beyond_spread(self) -> bool:
-        """Whether the two differ by more than their standard deviations together, or rounding if that is larger."""
+        """True if the two differ by more than the sum of their standard deviations, or the rounding if larger."""
         return abs(self.difference) > max((self.ours_std or 0.0) + (self.paper_std or 0.0), self.rounding)
 
     @property
     def agrees(self) -> bool:
-        """Whether the two differ by no more than twice the pooled standard deviation.
+        """True if the two differ by at most twice the pooled standard deviation.
 
-        Or the tolerance, or half of the last printed digit, if larger.
+        The limit is at least the tolerance, and at least half of the last printed digit.
         """
         pooled = math.hypot(self.ours_std or 0.0, self.paper_std or 0.0) / math.sqrt(2)
         return abs(self.difference) <= max(2 * pooled, TOLERANCE.get(self.metric, 0.0), self.rounding)
 
     @property
     def judged(self) -> bool:
-        """Whether it counts as agreeing or not: comparable, and not a matter of the machine."""
+        """True if the record counts in the comparison: comparable, and independent of the machine."""
         return self.comparable and self.metric not in OF_THE_MACHINE
 
     @property
     def mark(self) -> str:
-        """What is put beside it: ``*`` if the two differ by more than their spreads, ``**`` if they do not agree."""
+        """Mark beside the number: ``*`` if the two differ by more than their spreads, ``**`` if they do not agree."""
         if not self.judged:
             return ""
         return "**" if not self.agrees else "*" if self.beyond_spread else ""
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain mapping; a number that is not finite, as of a method that diverged, is None."""
+        """Plain mapping for JSON; numbers that are not finite (a method diverged) are None."""
         fields = {name: value for name, value in self._asdict().items() if name != "digits"}
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -113,10 +113,10 @@ class Record(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Something the paper says, and whether our numbers say it, too."""
+    """A claim of the paper, and whether it holds for our numbers."""
 
     artefact: str
     text: str
     holds: bool | None
-    """None if what it takes was not run, or does not decide it."""
+    """None if the cells it needs were not run, or do not decide it."""
     evidence: str

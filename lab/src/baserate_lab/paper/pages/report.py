@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that asks for nothing from outside."""
+"""Report of a run: one self-contained HTML file."""
 
 import os
 from html import escape
@@ -7,7 +7,7 @@ from baserate.reports import page
 from baserate.state import write_atomically
 from baserate_lab.paper.pages import html, names
 from baserate_lab.paper.pages.machine import machine, versions
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 from baserate_lab.paper.pages.summary import READING, Summary, summarise
 
 _TITLE = "The paper's tables and figures, and ours"
@@ -49,8 +49,8 @@ summary { cursor: pointer; font-weight: 600 }
 """
 
 
-def render(run: Run) -> str:
-    """The page. The same run on the same machine gives the same page, byte for byte."""
+def render(run: Reproduction) -> str:
+    """Render the page. The same run on the same machine gives the same page, byte for byte."""
     found = summarise(run)
     contents = "".join(
         f'<li><a href="#{escape(part.artefact.name)}">{escape(part.artefact.title)}</a></li>' for part in run.artefacts
@@ -69,12 +69,12 @@ def render(run: Run) -> str:
     return page.render(f"{_TITLE} | baserate", body, css=_CSS)
 
 
-def write(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, whole or not at all."""
+def write(run: Reproduction, path: str | os.PathLike[str]) -> None:
+    """Write the page to a file atomically."""
     write_atomically(path, render(run).encode())
 
 
-def _summary(run: Run, found: Summary) -> str:
+def _summary(run: Reproduction, found: Summary) -> str:
     agree, compared, _ = found.total
     lead = f'<p class="lead finding{"" if agree == compared else " bad"}">{_unbroken(found.sentence)}</p>'
     lines = [lead, *(f"<p>{_unbroken(text)}</p>" for text in (found.left_out, found.claims_sentence) if text)]

@@ -1,4 +1,4 @@
-"""All that a report is made of."""
+"""Contents of a report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ class Timeline(NamedTuple):
     Attributes
     ----------
     curves : mapping of str to pair
-        Of each method, its error in percent and the squared distance of its mix in each block; None in place of the
-        latter for a method without a mix.
+        Error in percent and squared distance of the tracked mix in each block, by method; None instead of the distance
+        for a method that tracks no mix.
     marginals : (blocks, k) array
         Label frequencies in each block.
     classes : sequence of str
-        Their names.
+        Names of the classes.
     block : float
-        Rounds in a block, on average.
+        Mean number of rounds in a block.
     """
 
     curves: Mapping[str, tuple[Sequence[float], Sequence[float] | None]]
@@ -31,8 +31,8 @@ class Timeline(NamedTuple):
     block: float = 1.0
 
 
-class Part(NamedTuple):
-    """An artefact and what came of it."""
+class ShownArtefact(NamedTuple):
+    """An artefact with its records and claims."""
 
     artefact: Artefact
     records: Sequence[Record]
@@ -40,35 +40,35 @@ class Part(NamedTuple):
     timeline: Timeline | None = None
 
 
-class Run(NamedTuple):
-    """A whole run.
+class Reproduction(NamedTuple):
+    """A whole run of ``baserate reproduce``.
 
     Attributes
     ----------
     command : str
-        What was typed.
+        Command line of the run.
     seconds : float
-        How long it took.
-    artefacts : sequence of Part
-        In the order in which they are shown.
+        Duration of the run.
+    artefacts : sequence of ShownArtefact
+        Artefacts in the order in which they are shown.
     reasons : mapping of str to str
-        Of a data set and model (``mnist mlp``), why its numbers differ from the paper's.
+        Why numbers differ from the paper's, by data set and model (``mnist mlp``).
     in_methods : float
-        Seconds of one core that the methods themselves took, now or when their results were made.
+        Seconds of one core that the methods took, in this run or when their results were stored.
     failures : sequence of str
-        Why some cells gave no result.
+        Reasons why some cells gave no result.
     """
 
     command: str
     seconds: float
-    artefacts: Sequence[Part]
+    artefacts: Sequence[ShownArtefact]
     reasons: Mapping[str, str]
     in_methods: float = 0.0
     failures: Sequence[str] = ()
 
 
 def fields_of(artefact: Artefact, records: Sequence[Record]) -> tuple[str, ...]:
-    """Fields that tell columns apart: the artefact's, and those without which two numbers would share a cell."""
+    """Fields that tell columns apart: the artefact's own, and more if two numbers would share a cell."""
     axis = (artefact.x,) if artefact.x in Record._fields else ()
     fields = tuple(dict.fromkeys((*artefact.columns, *axis)))
 
@@ -87,5 +87,5 @@ def fields_of(artefact: Artefact, records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def key_of(record: Record, fields: Sequence[str]) -> tuple[Any, ...]:
-    """What a record has in some fields."""
+    """Values of a record in some fields."""
     return tuple(getattr(record, field) for field in fields)

@@ -1,11 +1,11 @@
-"""How far a run agrees with the paper: what is counted, and what is said about it."""
+"""Summary of how far a run agrees with the paper, in counts and sentences."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import OF_THE_MACHINE, Claim, Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
@@ -22,34 +22,34 @@ READING = {
     "stand-in": "the paper's data set was not to be had, and another took its place. The paper's number is there for "
     "orientation; it is neither marked nor counted.",
 }
-"""How to read a table."""
+"""Explanations of the tables, by term."""
 
 
 class Count(NamedTuple):
-    """Numbers that both we and the paper have."""
+    """Counts of the numbers that both we and the paper have."""
 
     agree: int
     compared: int
     starred: int
-    """Of those that agree, how many differ by more than the two standard deviations together."""
+    """Number of those that agree but differ by more than the sum of the two standard deviations."""
 
 
 class Summary(NamedTuple):
-    """What a run comes to.
+    """Agreement of a run with the paper.
 
     Attributes
     ----------
     total : Count
         Over all data sets.
     datasets : dict of str to Count
-        Of each data set and model with a number to compare.
+        Counts by data set and model, if there is a number to compare.
     differing : dict of str to list of Record
-        Of each data set and model, those that do not agree, the farthest off first.
+        Records that do not agree, by data set and model, the largest difference first.
     stand_ins : dict of str to (str, int)
-        Of each stand-in, what it stands for and how many numbers are not counted for that reason.
+        The data set it replaces, and how many numbers are not counted for that reason, by stand-in.
     not_run, of_the_machine, unprinted : int
-        Numbers of the paper without ours; times and sizes, which are not held against each other; ours without a
-        number of the paper.
+        Numbers of the paper that were not run; times and sizes, which are not compared; our numbers that the paper does
+        not print.
     claims : list of Claim
         All of them.
     seeds : tuple of int
@@ -68,7 +68,7 @@ class Summary(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The outcome in a line."""
+        """Outcome in one sentence."""
         agree, compared, starred = self.total
         if not compared:
             return "No number of this run can be held against one that the paper prints."
@@ -77,7 +77,7 @@ class Summary(NamedTuple):
 
     @property
     def left_out(self) -> str:
-        """What is not counted, and why."""
+        """Sentence on the numbers that are not counted, and why."""
         parts = []
         if self.stand_ins:
             n = sum(count for _, count in self.stand_ins.values())
@@ -91,7 +91,7 @@ class Summary(NamedTuple):
 
     @property
     def claims_sentence(self) -> str:
-        """How the claims fare, in a line."""
+        """Sentence on how many claims hold."""
         if not self.claims:
             return ""
         holds, fails, open_ = (sum(claim.holds is state for claim in self.claims) for state in (True, False, None))
@@ -100,13 +100,13 @@ class Summary(NamedTuple):
 
     @property
     def seeds_sentence(self) -> str:
-        """How often each number was measured."""
+        """Sentence on the number of seeds."""
         low, high = self.seeds
         return f"{high}" if low == high else f"{low} to {high}"
 
 
-def summarise(run: Run) -> Summary:
-    """Count everything, artefact by artefact: a number that the paper prints twice is held against ours twice."""
+def summarise(run: Reproduction) -> Summary:
+    """Count everything, artefact by artefact; a number that the paper prints twice counts twice."""
     records = [record for part in run.artefacts for record in part.records if record.metric in part.artefact.metrics]
     judged = [record for record in records if record.judged]
     datasets = list(dict.fromkeys(record.problem for record in judged))
@@ -137,12 +137,12 @@ def summarise(run: Run) -> Summary:
 
 
 def verdict(claim: Claim) -> str:
-    """Whether a claim holds, in words."""
+    """Verdict on a claim, in words."""
     return "undecided" if claim.holds is None else "holds" if claim.holds else "does not hold"
 
 
-def why(run: Run, summary: Summary) -> dict[str, str]:
-    """Of each data set on which something does not agree, the reason, or that none is known."""
+def why(run: Reproduction, summary: Summary) -> dict[str, str]:
+    """Reason for each data set on which numbers do not agree, or that none is known."""
     return {name: run.reasons.get(name, "No reason is known.") for name in summary.differing}
 
 
@@ -152,5 +152,5 @@ def _count(records: Sequence[Record]) -> Count:
 
 
 def _share(part: int, whole: int) -> str:
-    # Never rounded up to all.
+    # Never rounded up to 100 %.
     return f"{100 * part // whole} %"

@@ -1,4 +1,4 @@
-"""Records laid out as tables: one row per method, one column per setting, a block for each data set if it gets wide."""
+"""Records as tables: one row per method, one column per setting, and one table per data set if it gets too wide."""
 
 import itertools
 import math
@@ -16,18 +16,18 @@ NOT_RUN = "not run"
 
 
 class Entry(NamedTuple):
-    """What a cell says.
+    """Content of a table cell.
 
     Attributes
     ----------
     ours : str
-        Our number, or that it was not run.
+        Our number, or "not run".
     paper : str
-        The paper's, in brackets; empty if it prints none.
+        The paper's number in brackets; empty if it prints none.
     mark : str
         ``*`` or ``**``, as `Record.mark` says.
     best : bool
-        Whether it is the lowest of its column, among the methods that adapt.
+        True if it is the lowest of its column among the methods that adapt.
     """
 
     ours: str
@@ -36,17 +36,17 @@ class Entry(NamedTuple):
     best: bool = False
 
 
-class Block(NamedTuple):
+class TableBlock(NamedTuple):
     """One table.
 
     Attributes
     ----------
     title : str
-        What all its columns share.
+        The setting that all columns share.
     metric : str
-        What the numbers are.
+        The metric.
     heads : list of str
-        Of the columns.
+        Headings of the columns.
     rows : list of (str, list of Entry or None)
         A method and its cells; None where there is no number at all.
     """
@@ -58,12 +58,12 @@ class Block(NamedTuple):
 
     @property
     def caption(self) -> str:
-        """The title and what the numbers are."""
+        """Title and metric."""
         return ": ".join(part for part in (self.title, names.metric(self.metric)) if part)
 
 
-def blocks(artefact: Artefact, records: Sequence[Record]) -> list[Block]:
-    """The tables of an artefact, metric by metric; those of a figure have its axis as their last field."""
+def blocks(artefact: Artefact, records: Sequence[Record]) -> list[TableBlock]:
+    """Tables of an artefact, metric by metric; for a figure, the last field is its axis."""
     mine = [r for r in records if r.metric in artefact.metrics and (r.ours_mean, r.paper_mean) != (None, None)]
     fields = fields_of(artefact, mine)
     found = []
@@ -75,7 +75,7 @@ def blocks(artefact: Artefact, records: Sequence[Record]) -> list[Block]:
 
 
 def settings(records: Sequence[Record], fields: Sequence[str]) -> list[tuple[str, list[Record]]]:
-    """Every combination of some fields, in words, and its records; in the order of the columns of a table."""
+    """Every combination of some fields in words, with its records, in the order of a table's columns."""
     stand_ins = _stand_ins(records)
     return [
         (
@@ -87,7 +87,7 @@ def settings(records: Sequence[Record], fields: Sequence[str]) -> list[tuple[str
 
 
 def _columns(records: Sequence[Record], fields: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Every combination that occurs, shifts in the paper's order, numbers from low to high, the rest as it appears."""
+    """Every combination that occurs: shifts in the paper's order, numbers ascending, the rest as they appear."""
     orders = [list(dict.fromkeys(getattr(record, field) for record in records)) for field in fields]
 
     def rank(key: tuple[Any, ...]) -> list[float]:
@@ -106,18 +106,18 @@ def _rank(field: str, value: Any, order: list[Any]) -> float:
 
 
 def _groups(columns: list[tuple[Any, ...]], n_shared: int = 0) -> list[list[tuple[Any, ...]]]:
-    """Columns that go into a table together: all, or those that share their first field, or their first two, ..."""
+    """Groups of columns, one per table: all columns, or those that share their first field, or their first two, ..."""
     if len(columns) <= WIDEST:
         return [columns] if columns else []
     parts = [list(group) for _, group in itertools.groupby(columns, key=lambda key: key[: n_shared + 1])]
-    if len(parts) == len(columns):  # a table for each column would be no table
+    if len(parts) == len(columns):  # one table per column would be useless
         size = -(-len(columns) // -(-len(columns) // WIDEST))
         return [columns[i : i + size] for i in range(0, len(columns), size)]
     return [found for part in parts for found in _groups(part, n_shared + 1)]
 
 
-def _block(records: Sequence[Record], metric: str, fields: Sequence[str], columns: list[tuple[Any, ...]]) -> Block:
-    # What is the same in all columns is said once, above them, unless nothing would be left.
+def _block(records: Sequence[Record], metric: str, fields: Sequence[str], columns: list[tuple[Any, ...]]) -> TableBlock:
+    # Values shared by all columns go into the title, unless no field would be left.
     shared = [i for i in range(len(fields)) if len({key[i] for key in columns}) == 1]
     if len(shared) == len(fields):
         shared = shared[:-1] if len(fields) > 1 else []
@@ -135,7 +135,7 @@ def _block(records: Sequence[Record], metric: str, fields: Sequence[str], column
     models = list(dict.fromkeys(record.model for record in placed))
     if len(models) == 1 and "model" not in fields and title:
         title += f" ({models[0]})"
-    return Block(title, metric, heads, rows)
+    return TableBlock(title, metric, heads, rows)
 
 
 def _stand_ins(records: Sequence[Record]) -> dict[str, str]:
@@ -155,7 +155,7 @@ def _said(field: str, value: Any, stand_ins: dict[str, str]) -> str:
 
 
 def _lowest(records: Sequence[Record]) -> str | None:
-    """The best of a column as it is shown, so that all who show it are in bold; None if there is no competition."""
+    """The lowest number of a column as shown, so that ties are all bold; None if there is nothing to compare."""
     rivals = [r for r in records if r.ours_mean is not None and not names.is_reference(r.method)]
     means = [r.ours_mean for r in rivals if r.ours_mean is not None and math.isfinite(r.ours_mean)]
     return names.ours(min(means), rivals[0].metric) if len(means) > 1 else None
@@ -171,7 +171,7 @@ def _entry(record: Record | None, best: str | None) -> Entry | None:
     if record.ours_mean is None:
         return Entry(NOT_RUN, paper)
     mean = names.ours(record.ours_mean, record.metric)
-    # One seed has no spread; "± 0" would say that it is exact.
+    # One seed has no spread; "± 0" would look exact.
     spread = "" if record.ours_std is None or record.seeds < 2 else f" ± {names.ours(record.ours_std, record.metric)}"
     is_best = mean == best and not names.is_reference(record.method)
     return Entry(mean + spread, paper, record.mark, is_best)

@@ -1,4 +1,4 @@
-"""A run in the terminal."""
+"""Terminal output of a run."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,20 @@ from rich.text import Text
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import Claim, Record
-from baserate_lab.paper.pages.run import Run
+from baserate_lab.paper.pages.run import Reproduction
 from baserate_lab.paper.pages.summary import summarise, verdict, why
-from baserate_lab.paper.pages.table import Block, Entry, blocks
+from baserate_lab.paper.pages.table import Entry, TableBlock, blocks
 
 _LEGEND = (
     "Ours, and below in brackets the paper's. * differs by more than the two standard deviations together, "
     "** does not agree; stand-ins are never marked."
 )
-_SPACE = "\u00a0"  # one that is not trimmed
+_SPACE = "\u00a0"  # not trimmed
 _COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
-def show(console: Console, run: Run) -> None:
-    """Print every table, the claims of each artefact, and the summary at the end, where the eye is."""
+def show(console: Console, run: Reproduction) -> None:
+    """Print every table, the claims of each artefact, and the summary last."""
     for artefact, records, claims, _ in run.artefacts:
         console.print()
         console.rule(Text(artefact.name, "bold"), align="left")
@@ -42,11 +42,11 @@ def show(console: Console, run: Run) -> None:
 
 
 def tables(artefact: Artefact, records: Sequence[Record]) -> list[RenderableType]:
-    """The tables of an artefact; each fits into 80 characters unless names are long."""
+    """Tables of an artefact; each fits into 80 characters unless names are long."""
     return [_table(block) for block in blocks(artefact, records)]
 
 
-def show_summary(console: Console, run: Run) -> None:
+def show_summary(console: Console, run: Reproduction) -> None:
     """Print how far the run agrees with the paper, where it does not, and why."""
     found = summarise(run)
     console.print()
@@ -70,17 +70,17 @@ def show_summary(console: Console, run: Run) -> None:
     console.print(Text(f"\n{names.took(run.seconds, run.in_methods)}, seeds: {found.seeds_sentence}."))
 
 
-def _table(block: Block) -> RenderableType:
+def _table(block: TableBlock) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("")
     for head in block.heads:
-        # As text, because square brackets would be taken for markup.
+        # As Text, because square brackets would be read as markup.
         table.add_column(Text(head), justify="right")
-    # Room for the stars, so that the numbers stand in line.
+    # Room for the stars, so that the numbers are aligned.
     room = max(len(cell.mark) if cell else 0 for _, cells in block.rows for cell in cells)
     for method, cells in block.rows:
         table.add_row(Text(method), *(_cell(cell, room) for cell in cells))
-    # Not the table's own title, which would be no wider than the table.
+    # Not the table's own title, which would be wrapped to the width of the table.
     return Group(Text(block.caption, "bold"), table)
 
 

@@ -1,1 +1,1 @@
-"""What the cells of the grid run: base models, streams, methods."""
+"""Runs of single cells: base models, streams, methods."""

@@ -1,4 +1,4 @@
-"""A cell without labels: a base model, a stream, and a method that adapts it."""
+"""Runs of cells without labels: a base model, a stream, and a method that adapts the model."""
 
 import warnings
 import zlib
@@ -12,16 +12,16 @@ from baserate.protocols import Batch, FloatArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, replay_stream, sample_stream
 from baserate.trust import HoldoutWarning
 from baserate_lab.paper.runs import base_models, problems
-from baserate_lab.paper.runs.cells import REAL, Cell, Result
+from baserate_lab.paper.runs.cells import REAL, PaperCell, PaperResult
 from baserate_lab.paper.runs.methods import METHODS, NEED_FEATURES, Setting
 
 SHIFTS = {"mon": Monotone(), "squ": Square(), "sin": Sinusoidal(), "ber": Bernoulli()}
 BLOCKS = 60
-"""Into how many a stream is cut that is shown over time."""
+"""Number of blocks of a stream that is shown over time."""
 
 
-def run(cell: Cell) -> Result:
-    """Run a cell. The same cell gives the same bits, whatever ran before; its methods see the same stream."""
+def run_adapting(cell: PaperCell) -> PaperResult:
+    """Run a cell. The result depends on the cell alone, bit for bit; all methods are given the same stream."""
     with_features = cell.method in NEED_FEATURES
     key = cell.dataset, cell.model, cell.model_seed, cell.train_share, with_features
     base = base_models.load(*key)
@@ -41,11 +41,11 @@ def run(cell: Cell) -> Result:
         problem.uogd_lipschitz,
         base.layer,
     )
-    # One thread: the same bits on any machine, and no waiting for threads over small matrices.
+    # One thread: bit-identical on any machine, and faster for small matrices.
     with threadpool_limits(1), warnings.catch_warnings():
-        # What 200 samples say of 10 classes is little: that is what these tables are about.
+        # The tables use small holdouts on purpose.
         warnings.filterwarnings("ignore", message="the confusion matrix is nearly singular")
-        warnings.simplefilter("ignore", HoldoutWarning)  # small holdouts are what is compared
+        warnings.simplefilter("ignore", HoldoutWarning)  # small holdouts are compared on purpose
         method = METHODS[cell.method](setting)
         if with_features:
             assert base.holdout_features is not None
@@ -68,7 +68,7 @@ def _stream(
     return list(sample_stream(*pool, kind, n_rounds=n_rounds, batch_size=batch_size, features=seen, rng=rng))
 
 
-def _result(found: Evaluation, over_time: bool) -> Result:
+def _result(found: Evaluation, over_time: bool) -> PaperResult:
     def known(value: float) -> float | None:
         return None if np.isnan(value) else value
 
@@ -77,10 +77,10 @@ def _result(found: Evaluation, over_time: bool) -> Result:
         errors = _blocks(100 * found.wrong / found.n)
         if not np.isnan(found.prior).any():
             mses = _blocks(((found.prior - found.frequencies) ** 2).sum(axis=1))
-    return Result(
+    return PaperResult(
         100 * found.error_rate,
         known(found.mse_to_frequencies),
-        None if over_time else known(found.mse),  # a real stream's mix is known by its frequencies only
+        None if over_time else known(found.mse),  # the true mix of a real stream is unknown
         float(found.seconds.sum()),
         None,
         errors,

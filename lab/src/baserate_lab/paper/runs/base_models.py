@@ -1,4 +1,4 @@
-"""What a trained base model says, and what its last layer sees, kept in memory from cell to cell."""
+"""Outputs of trained base models and inputs of their last layer, kept in memory between cells."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from baserate_lab.models import features, outputs
 
 
 class BaseModel(NamedTuple):
-    """Probabilities and labels of holdout and target; features and last layer if they were asked for."""
+    """Probabilities and labels of holdout and target; features and last layer if requested."""
 
     holdout: FloatArray
     holdout_y: IntArray
@@ -27,7 +27,7 @@ class BaseModel(NamedTuple):
 
 @lru_cache(maxsize=4)
 def load(dataset: str, model: str, seed: int, train_share: float, with_features: bool) -> BaseModel:
-    """Load a base model's outputs, or train it; with features only if asked, because they need the data."""
+    """Load the outputs of a base model, or train it; with features only on request, because they need the data."""
     said = outputs(dataset, model, seed=seed, train_share=train_share, progress=False)
     found = BaseModel(said.holdout_proba, said.holdout_y, said.target_proba, said.target_y, said.class_names)
     if not with_features:
@@ -41,10 +41,10 @@ def load(dataset: str, model: str, seed: int, train_share: float, with_features:
 
 
 def choose_holdout(y: IntArray, size: int, rng: np.random.Generator) -> IntArray:
-    """Rows of a part of the holdout with the same class mix; one of each class if there is room for that.
+    """Rows of a part of the holdout with the same class mix, and one sample of each class if `size` allows.
 
-    With the same generator, a smaller part lies within a larger one: all samples are put in one order, of which a part
-    is the beginning. Each class is spread evenly over it, but for its first sample, which comes at once.
+    With the same generator, a smaller part lies within a larger one: all samples are put in one order, and a part is
+    the beginning of it. The first sample of each class comes first; the others are spread evenly.
     """
     order = np.argsort(rng.random(len(y)))
     if size >= len(y):

@@ -1,16 +1,16 @@
-"""A cell of the grid, and what came out of it."""
+"""Cells of the grid, and their results."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from baserate_lab.paper.runs.problems import Problem
+from baserate_lab.paper.runs.problems import PaperProblem
 
 REAL = "real"
-"""The shift of a target that is replayed in its own order."""
+"""Shift of a target that is replayed in its own order."""
 
 
-class Cell(NamedTuple):
-    """One run: everything that decides its result.
+class PaperCell(NamedTuple):
+    """Everything that decides the result of one run.
 
     Attributes
     ----------
@@ -19,19 +19,19 @@ class Cell(NamedTuple):
     shift : str
         ``mon``, ``squ``, ``sin``, ``ber``, or ``real`` for the target in its own order.
     holdout : int
-        Labelled samples that the method is given, at most as many as there are.
+        Labelled samples that the method is given; all of them if there are fewer.
     method : str
-        Its label, as in the paper.
+        Label of the method, as in the paper.
     seed : int
-        Of the stream and of the choice of the holdout.
+        Seed of the stream and of the choice of the holdout.
     model_seed : int
-        Of the base model.
+        Seed of the base model.
     marginal : str
         ``BBSE``, ``MLLS`` or ``RLLS``.
     batch_size, n_rounds : int
         Shape of the stream.
     train_share : float
-        The part of the source that the base model is trained on; the rest is the holdout.
+        Share of the source that the base model is trained on; the rest is the holdout.
     """
 
     dataset: str
@@ -47,25 +47,25 @@ class Cell(NamedTuple):
     train_share: float = 0.8
 
 
-class Result(NamedTuple):
-    """What came out of a cell; what a method has not is None.
+class PaperResult(NamedTuple):
+    """Result of a cell; None for values that a method does not have.
 
     Attributes
     ----------
     error : float or None
-        Percent.
+        Error rate in percent.
     mse : float or None
-        Mean squared distance of the tracked mix to the label frequencies of each batch, as the paper has it.
+        Mean squared distance of the tracked mix to the label frequencies of each batch, as in the paper.
     mse_true : float or None
-        The same to the true mix.
+        Mean squared distance of the tracked mix to the true mix.
     seconds : float
-        Spent in the method.
+        Time spent in the method.
     bytes : int or None
-        Size of the state at the end, where it is asked for.
+        Size of the state at the end, if measured.
     block_errors, block_mses : list of float or None
         Error and squared distance in blocks of rounds, for streams that are shown over time.
     end_error : float or None
-        Percent, in the last quarter of the rounds: what a learner has come to.
+        Error rate of a learner in the last quarter of the rounds, in percent.
     steps, calls : int or None
         Gradient steps of a learner, and how often it trained a model from scratch.
     """
@@ -82,19 +82,21 @@ class Result(NamedTuple):
     calls: int | None = None
 
 
-def grid(problem: Problem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any) -> Iterator[Cell]:
-    """All cells of a problem; a base model of its own for each seed where that is cheap.
+def grid(
+    problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any
+) -> Iterator[PaperCell]:
+    """All cells of a problem; each seed has its own base model if training is cheap.
 
     Parameters
     ----------
-    problem : Problem
+    problem : PaperProblem
         Data set and base model.
     shifts, methods : iterables of str
         Labels.
     seeds : int
-        How many, or as many as the problem has at most.
+        Number of seeds; at most `most_seeds` of the problem.
     **fixed
-        Other fields of the cells; `holdout` is the problem's small one if not given.
+        Other fields of the cells; `holdout` is the problem's small one by default.
     """
     fixed = {"holdout": problem.small, **fixed}
     for seed in range(min(seeds, problem.most_seeds)):
@@ -102,4 +104,4 @@ def grid(problem: Problem, shifts: Iterable[str], methods: Iterable[str], seeds:
         for shift in shifts:
             for method in methods:
                 named: dict[str, Any] = {"shift": shift, "method": method, "seed": seed, "model_seed": model_seed}
-                yield Cell(problem.dataset, problem.model, **named, **fixed)
+                yield PaperCell(problem.dataset, problem.model, **named, **fixed)

@@ -1,4 +1,4 @@
-"""A cell with labels: a model that learns along the stream."""
+"""Runs of cells with labels: a model that learns along the stream."""
 
 import warnings
 import zlib
@@ -20,7 +20,7 @@ from baserate.shifts import Bernoulli, Monotone, sample_stream
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate_lab import datasets
 from baserate_lab.models import mlp
-from baserate_lab.paper.runs.cells import Cell, Result
+from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 
 NETWORK, NETWORK_ON_COMPONENTS, LINEAR = "mlp", "pca-mlp", "logistic"
 HIDDEN = (100, 100, 20)
@@ -43,23 +43,23 @@ LEARNERS: dict[str, _Builder] = {
     "Lazy": lambda k, net, _, rng: LazyTrainByWeights(k, net, rng=rng),
     "Lazy, literal": lambda k, net, _, rng: LazyTrainByWeights(k, net, reweight=False, rng=rng),
 }
-"""From the number of classes, a model, the true path and a seed to a learner.
+"""Builders of learners by label; called with the number of classes, a model, the true path and a seed.
 
-The first four as in the paper's text: after every gradient step validation decides whether another is taken. w-ERM is
-told the path. All others have the library's defaults.
+The first four are as in the paper's text: after every gradient step, validation decides whether to take another. w-ERM
+is given the true path. All others have the library's defaults.
 """
 
 
-def run(cell: Cell) -> Result:
-    """Run a cell. All methods see the same stream."""
+def run_learning(cell: PaperCell) -> PaperResult:
+    """Run a cell. All methods are given the same stream."""
     stream, k = _stream(cell.dataset, cell.model, cell.shift, cell.seed, cell.batch_size, cell.n_rounds)
     path = np.array([batch.q for batch in stream])
-    with threadpool_limits(1):  # the same bits on any machine, and no waiting for threads over small matrices
+    with threadpool_limits(1):  # bit-identical on any machine, and faster for small matrices
         model = LogisticRegression(max_iter=1000) if cell.model == LINEAR else mlp(HIDDEN, epochs=1, rng=cell.seed)
         found = evaluate(LEARNERS[cell.method](k, model, path, cell.seed), stream)
     tracked = cell.method not in ("CT", "w-ERM")
     end = slice(-(len(stream) // 4), None)
-    return Result(
+    return PaperResult(
         100 * found.error_rate,
         found.mse_to_frequencies if tracked else None,
         found.mse if tracked else None,
@@ -72,14 +72,14 @@ def run(cell: Cell) -> Result:
 
 @lru_cache(maxsize=1)
 def _stream(dataset: str, model: str, shift: str, seed: int, batch_size: int, n_rounds: int) -> tuple[list[Batch], int]:
-    """Rounds drawn without replacement; it ends early when a class has run out."""
+    """Stream drawn without replacement, and the number of classes; ends early when a class has run out."""
     data = datasets.load(dataset)
     k = len(data.class_names)
     rng = np.random.default_rng([seed, zlib.crc32(b"labels")])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the pool has run out of class")
         stream = sample_stream(
-            np.full((len(data.source_y), k), 1 / k),  # no model speaks before the stream begins
+            np.full((len(data.source_y), k), 1 / k),  # there is no model before the stream begins
             data.source_y,
             _SHIFTS[shift](),
             n_rounds=n_rounds,
@@ -92,14 +92,14 @@ def _stream(dataset: str, model: str, shift: str, seed: int, batch_size: int, n_
 
 
 def _components(data: Dataset, model: str) -> NDArray[Any]:
-    """Principal components, found in samples that are no part of the stream: small enough to train on every round."""
+    """Principal components, fitted on samples outside the stream; few enough to train in every round."""
     with threadpool_limits(1):
         found = PCA(N_COMPONENTS[model], svd_solver="covariance_eigh").fit(_rows(data.target_X))
         parts = np.asarray(found.transform(_rows(data.source_X)), dtype=np.float64)
     if model == LINEAR:
         return parts
     scale = float(np.sqrt(found.explained_variance_.mean()))
-    return np.asarray(parts / scale, dtype=np.float32)  # of the size that a network likes
+    return np.asarray(parts / scale, dtype=np.float32)  # of about unit variance, for a network
 
 
 def _rows(X: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The paper's methods by their labels, set up as in the published runs."""
+"""The paper's methods by label, set up as in the published runs."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,11 +19,11 @@ MARGINALS: dict[str, Callable[[], MarginalEstimator]] = {"BBSE": BBSE, "MLLS": M
 
 
 class Setting(NamedTuple):
-    """All that a method may need to know."""
+    """Everything that a method may need."""
 
     stream: list[Batch]
     holdout: FloatArray
-    """Probabilities of the part of the holdout that is given."""
+    """Probabilities of the part of the holdout that methods are given."""
     holdout_y: IntArray
     marginal: str
     calibrator: str
@@ -36,20 +36,20 @@ class Setting(NamedTuple):
         """Number of classes."""
         return int(self.holdout.shape[1])
 
-    def honest(self) -> Calibrator:
-        """A calibrator that is not fitted yet."""
+    def new_calibrator(self) -> Calibrator:
+        """An unfitted calibrator."""
         return CALIBRATORS[self.calibrator]()
 
 
 def _base(s: Setting) -> Adapter:
     if s.calibrator == "temperature":
-        return Base()  # whose most probable class no temperature changes
+        return Base()  # temperature scaling does not change its predicted classes
     source = np.bincount(s.holdout_y, minlength=s.k) / len(s.holdout_y)
-    return Oracle(np.tile(source, (len(s.stream), 1)), calibrator=s.honest())
+    return Oracle(np.tile(source, (len(s.stream), 1)), calibrator=s.new_calibrator())
 
 
 def _follow(tracker: Callable[[int], Tracker]) -> Callable[[Setting], Adapter]:
-    return lambda s: RegressAndReweight(tracker(s.k), MARGINALS[s.marginal](), s.honest(), gate=False)
+    return lambda s: RegressAndReweight(tracker(s.k), MARGINALS[s.marginal](), s.new_calibrator(), gate=False)
 
 
 def _window(k: int) -> FLHFTL:
@@ -57,12 +57,12 @@ def _window(k: int) -> FLHFTL:
 
 
 def _rogd(s: Setting) -> Adapter:
-    return PublishedROGD(MARGINALS[s.marginal](), s.honest(), lipschitz=s.lipschitz, horizon=len(s.stream))
+    return PublishedROGD(MARGINALS[s.marginal](), s.new_calibrator(), lipschitz=s.lipschitz, horizon=len(s.stream))
 
 
 def _layer(s: Setting) -> tuple[FloatArray, FloatArray | None]:
     assert s.layer is not None, "features are loaded for the methods of NEED_FEATURES"
-    # A layer that was trained without intercepts is not given any.
+    # A layer trained without intercepts gets none.
     return s.layer.coef, s.layer.intercept if s.layer.intercept.any() else None
 
 
@@ -87,8 +87,8 @@ def _retrain(s: Setting) -> Adapter:
 
 METHODS: dict[str, Callable[[Setting], Adapter]] = {
     "Base": _base,
-    "OFC": lambda s: OptimalFixed.from_stream(s.stream, calibrator=s.honest()),
-    "Oracle": lambda s: Oracle(frequencies(s.stream), calibrator=s.honest()),
+    "OFC": lambda s: OptimalFixed.from_stream(s.stream, calibrator=s.new_calibrator()),
+    "Oracle": lambda s: Oracle(frequencies(s.stream), calibrator=s.new_calibrator()),
     "FTH": _follow(FollowTheHistory),
     "FTFWH": _follow(FollowTheFixedWindow),
     "ROGD": _rogd,
@@ -100,13 +100,13 @@ METHODS: dict[str, Callable[[Setting], Adapter]] = {
     "FLH-FTL (literal)": _follow(FLHFTL),
     "FLH-FTL (no lag)": _follow(_window),
 }
-"""From a setting to a method that is not fitted yet."""
+"""Builders of unfitted methods by label; called with a `Setting`."""
 
 PAPER = ("Base", "OFC", "Oracle", "FTH", "FTFWH", "ROGD", "UOGD", "ATLAS", "FLH-FTL")
-"""The rows of the paper's tables."""
+"""Rows of the paper's tables."""
 
 BEYOND = ("FLH-FTL (literal)", "FLH-FTL (no lag)")
-"""What stands below them: the paper's algorithm as it is written down, and the published variant in time."""
+"""Rows below them: the paper's algorithm as stated, and the published variant without its lag."""
 
 DEFAULTS: dict[str, Callable[[Setting], Adapter]] = {
     "Oracle (default)": lambda s: Oracle([batch.q for batch in s.stream]),
@@ -119,11 +119,11 @@ DEFAULTS: dict[str, Callable[[Setting], Adapter]] = {
     "FLH-FTL windows (default)": lambda s: RegressAndReweight(_window(s.k), gate=False),
     "Arrows (default)": lambda s: RegressAndReweight(Arrows(s.k), gate=False),
 }
-"""As the library sets them up where nothing is said: a calibrator that is chosen, no horizon; an oracle told q_t.
+"""Methods with the library's defaults: an automatically chosen calibrator and no horizon; the oracle is given q_t.
 
-Without a gate, as no method of the paper has one."""
+There is no gate, as the paper's methods have none."""
 
 METHODS |= DEFAULTS
 
 NEED_FEATURES = frozenset({"UOGD", "ATLAS", "RT-FLH-FTL", "UOGD (default)", "ATLAS (default)"})
-"""Those that move the last layer, which a forest has not."""
+"""Methods that update the last layer; a forest has none."""

@@ -1,9 +1,9 @@
-"""The base models of the experiments, as the paper's tables have them."""
+"""Data sets and base models of the paper's tables."""
 
 from typing import Literal, NamedTuple
 
 
-class Problem(NamedTuple):
+class PaperProblem(NamedTuple):
     """A data set and the base model on it.
 
     Attributes
@@ -11,27 +11,27 @@ class Problem(NamedTuple):
     dataset, model : str
         A pair of `baserate_lab.models.RECIPES`.
     printed : str
-        The paper's name for the data set whose numbers stand beside ours.
+        The paper's name of the data set whose numbers are compared with ours.
     full : int
-        Labelled samples that the model was not trained on: the holdout of the tables with all of it.
+        Size of the whole holdout: all labelled samples that the model was not trained on.
     small : int
-        Labelled samples of the tables with little holdout: 2 % of all, as run, where that is enough.
+        Size of the small holdout: 2 % of the whole as in the published runs, or more if that is too little.
     lipschitz : float
-        The longest gradient of ROGD's loss, as it was set in the published run for that data set.
+        Bound on the gradient of ROGD's loss, as set in the published run for that data set.
     uogd_lipschitz : float
-        The same of UOGD's and ATLAS's, which decides their steps. 1 is what the published script falls back to when it
-        has none stored, and meets the figures of the synthetic data and the order of the methods on MNIST. By the
-        script's rule (the longest of 1,000 gradients at random weights and inputs) it is about 60 on Fashion-MNIST,
-        which meets the figures there. On MNIST the rule gives about 18, with which UOGD and ATLAS are level with FTH
-        under Mon, where the paper has them behind. Which of the two was run is not known; the printed figures decide.
+        The same for UOGD and ATLAS, which decides their step sizes. The published script uses 1 if it has no stored
+        value; this reproduces the numbers on the synthetic data and the order of the methods on MNIST. The script's
+        rule (the longest of 1,000 gradients at random weights and inputs) gives about 60 on Fashion-MNIST, which
+        reproduces the numbers there. On MNIST the rule gives about 18, which makes UOGD and ATLAS as good as FTH under
+        Mon; in the paper they are worse. It is not known which value was run, so the printed numbers decide.
     calibrator : "temperature" or "vector"
-        What makes the outputs honest before they are re-weighted.
+        Calibrator of the outputs before re-weighting.
     cheap : bool
-        Whether the base model is trained anew for each seed.
+        True: train a base model for each seed.
     most_seeds : int
-        More are not run, because the cells of this one take long.
+        Most seeds to run, because the cells of this problem take long.
     differs : str
-        What differs from the published run; empty if nothing is known to.
+        Known differences from the published run; empty if there are none.
     """
 
     dataset: str
@@ -48,17 +48,17 @@ class Problem(NamedTuple):
 
     @property
     def stand_in(self) -> str | None:
-        """The paper's data set in whose place this one is."""
+        """The paper's data set that this one stands in for, if any."""
         return None if self.dataset == self.printed else self.printed
 
     @property
     def title(self) -> str:
-        """As in a heading."""
+        """Title for a heading."""
         return f"{self.dataset} {self.model}"
 
 
-SYNTHETIC = Problem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
-MNIST = Problem(
+SYNTHETIC = PaperProblem("synthetic", "linear", "synthetic", 12_000, 240, 4.1103)
+MNIST = PaperProblem(
     "mnist",
     "mlp",
     "mnist",
@@ -72,7 +72,7 @@ MNIST = Problem(
     "is varies much between networks: under Mon it is last, as printed, with 5.5 % over seeds 0 to 9, with 7.1 % over "
     "seeds 10 to 19.",
 )
-FOREST = Problem(
+FOREST = PaperProblem(
     "mnist",
     "forest",
     "mnist",
@@ -83,7 +83,7 @@ FOREST = Problem(
     differs="Which stream the published forest saw is not said. Vector scaling: with the temperature scaling of the "
     "text adapting makes such a forest worse by a point; with this it helps a little, but by less than printed.",
 )
-CIFAR10 = Problem(
+CIFAR10 = PaperProblem(
     "cifar10",
     "resnet18-narrow",
     "cifar10",
@@ -99,7 +99,7 @@ CIFAR10_SMALL = CIFAR10._replace(
     model="resnet18-small",
     differs="A ResNet18 a quarter as wide, trained for 8 epochs, so that it can be trained on every split.",
 )
-EUROSAT = Problem(
+EUROSAT = PaperProblem(
     "crop",
     "mlp",
     "eurosat",
@@ -109,7 +109,7 @@ EUROSAT = Problem(
     most_seeds=3,
     differs="EuroSAT cannot be had here: the UCR Crop series (24 kinds of land cover) stand in for it, with an MLP.",
 )
-FASHION = Problem(
+FASHION = PaperProblem(
     "fashion",
     "mlp",
     "fashion",
@@ -121,7 +121,7 @@ FASHION = Problem(
     "turn, varies by a factor of three between seeds. The published figures are of one network. The steps of UOGD and "
     "ATLAS follow the published rule.",
 )
-ARXIV = Problem(
+ARXIV = PaperProblem(
     "arxiv-random",
     "minilm",
     "arxiv",
@@ -132,7 +132,7 @@ ARXIV = Problem(
     most_seeds=3,
     differs="About 1 % of the papers, and a linear head on a frozen MiniLM instead of a trained DistilBERT.",
 )
-SHL = Problem(
+SHL = PaperProblem(
     "hapt",
     "linear",
     "shl",
@@ -154,6 +154,6 @@ CIFAR10_ONLINE = CIFAR10._replace(
 ALL = (*TABLE, FOREST, CIFAR10_SMALL, CIFAR10_ONLINE, SHL)
 
 
-def find(dataset: str, model: str) -> Problem | None:
+def find(dataset: str, model: str) -> PaperProblem | None:
     """The problem of a data set and a model, if there is one."""
     return next((problem for problem in ALL if (problem.dataset, problem.model) == (dataset, model)), None)

@@ -1,1 +1,1 @@
-"""The theory of the supervised half, shown: ``python -m baserate_lab.paper.supervised``."""
+"""Measurements of the paper's theory with labels: ``python -m baserate_lab.paper.supervised``."""

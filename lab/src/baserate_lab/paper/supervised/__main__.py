@@ -1,4 +1,4 @@
-"""Print the tables of the supervised half's theory, and draw its figure."""
+"""Print the tables of the paper's theory with labels, and draw its figure."""
 
 import argparse
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return usual if options.seeds is None else int(options.seeds)
 
     console = Console(width=150, highlight=False)
-    errors = marginals.run(n_seeds=seeds(marginals.N_SEEDS), n_jobs=options.jobs)
+    errors = marginals.run_marginals(n_seeds=seeds(marginals.N_SEEDS), n_jobs=options.jobs)
     console.print(tables.marginals_table(errors))
-    trainings = calls.run(n_seeds=seeds(calls.N_SEEDS), n_jobs=options.jobs)
+    trainings = calls.run_calls(n_seeds=seeds(calls.N_SEEDS), n_jobs=options.jobs)
     console.print(tables.calls_table(trainings))
     console.print(tables.still_table(calls.run_still(n_jobs=options.jobs)))
-    disagreements = identity.run(n_seeds=seeds(identity.N_SEEDS), n_jobs=options.jobs)
+    disagreements = identity.run_identity(n_seeds=seeds(identity.N_SEEDS), n_jobs=options.jobs)
     console.print(tables.identity_table(disagreements))
-    regrets = regret.run(n_seeds=seeds(regret.N_SEEDS), n_jobs=options.jobs)
+    regrets = regret.run_regret(n_seeds=seeds(regret.N_SEEDS), n_jobs=options.jobs)
     console.print(tables.regret_table(regrets))
     if options.figure:
-        figure.draw(errors, trainings, disagreements, regrets, options.figure)
+        figure.draw_supervised(errors, trainings, disagreements, regrets, options.figure)
 
 
 if __name__ == "__main__":

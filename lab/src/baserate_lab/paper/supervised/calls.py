@@ -1,6 +1,6 @@
-"""How often the lazy variant of TrainByWeights (Algorithm 4) trains: whenever LPA changes its prediction.
+"""Number of trainings of the lazy variant of TrainByWeights (Algorithm 4), which trains when LPA's prediction changes.
 
-The labels alone decide when, so no model is trained here.
+That depends on the labels alone, so no model is trained here.
 """
 
 import itertools
@@ -29,18 +29,18 @@ STILL = {
     "each half of the one before": 2.0 ** -np.arange(K) / (2.0 ** -np.arange(K)).sum(),
     "two of ten": np.array([0.5, 0.5, *np.zeros(K - 2)]),
 }
-"""Mixes of streams that stand still."""
+"""Constant class mixes."""
 
 
 def tracker(threshold: str, n_rounds: int) -> LowSwitching:
-    """LPA around FLH-FTL: with its defaults, or as the theorem has it (told the number of rounds, sigma^2 = 1/N)."""
+    """LPA around FLH-FTL, with its defaults or as in the theorem (with the number of rounds and sigma^2 = 1/N)."""
     if threshold == "theory":
         return LowSwitching(FLHFTL(K), sigma2=1.0 / BATCH_SIZE, delta=DELTA, horizon=n_rounds, threshold="theory")
     return LowSwitching(FLHFTL(K), delta=DELTA)
 
 
 def count(path: FloatArray, threshold: str, rng: np.random.Generator) -> int:
-    """Calls of the training on labels drawn along a path."""
+    """Number of trainings on labels drawn along a path."""
     lpa = tracker(threshold, len(path))
     bound(lpa, path.shape[1])
     calls = 0
@@ -59,10 +59,10 @@ def _still(mix: str, threshold: str, n_rounds: int, seed: int) -> int:
     return count(path, threshold, np.random.default_rng([seed, n_rounds, list(STILL).index(mix)]))
 
 
-def run(
+def run_calls(
     lengths: Sequence[int] = LENGTHS, n_seeds: int = N_SEEDS, *, n_jobs: int = 1
 ) -> dict[tuple[str, str], FloatArray]:
-    """Calls on every path with every threshold: arrays of shape (lengths, seeds)."""
+    """Trainings on every path with every threshold, arrays of shape (lengths, seeds)."""
     cells = itertools.product(PATHS, THRESHOLDS, lengths, range(n_seeds))
     found: dict[tuple[str, str], FloatArray] = {}
     for (path, threshold, n_rounds, seed), calls in run_all(_moving, cells, "calls", n_jobs=n_jobs):
@@ -74,7 +74,7 @@ def run(
 def run_still(
     n_rounds: int = STILL_LENGTH, n_runs: int = STILL_RUNS, *, n_jobs: int = 1
 ) -> dict[tuple[str, str], IntArray]:
-    """Calls on streams that stand still: of each mix and threshold, one number a run."""
+    """Trainings on streams with a constant mix, by mix and threshold; one number per run."""
     cells = itertools.product(STILL, THRESHOLDS, [n_rounds], range(n_runs))
     found: dict[tuple[str, str], list[int]] = {}
     for (mix, threshold, _, _), calls in run_all(_still, cells, "standing still", n_jobs=n_jobs):
@@ -83,7 +83,7 @@ def run_still(
 
 
 def few(calls: IntArray, n_rounds: int) -> float:
-    """Share of runs with no more calls than a stream that stands still needs: after 1, 2, 4, 8, ... rounds."""
+    """Share of runs with no more trainings than a constant mix needs: after 1, 2, 4, 8, ... rounds."""
     return float((calls <= math.log2(n_rounds) + 1).mean())
 
 

@@ -1,4 +1,4 @@
-"""The figure of the supervised half's theory: everything against the number of rounds."""
+"""Figure of the theory with labels: everything against the number of rounds."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from baserate_lab.paper.supervised.problems import FIXED, PATHS
 
 
 def _anchored(order: FloatArray, at: float) -> FloatArray:
-    """An order without its constant: moved to where a line begins."""
+    """Scale an order, which has no constant, to start at a given value."""
     return np.asarray(order * at / order[0])
 
 
-def draw(
+def draw_supervised(
     errors: FloatArray,
     trainings: dict[tuple[str, str], FloatArray],
     disagreements: dict[str, FloatArray],
     regrets: dict[tuple[str, str], FloatArray],
     target: Path,
 ) -> None:
-    """Draw what `marginals.run`, `calls.run`, `identity.run` and `regret.run` found."""
+    """Draw what `marginals.run_marginals`, `calls.run_calls`, `identity.run_identity` and `regret.run_regret` found."""
     from baserate_lab.bench.figures import Panel, save_panels
 
     means = errors[..., 1].mean(axis=1)

@@ -1,7 +1,7 @@
-"""When is training for the uniform mix and re-weighting the same as weighted ERM? It depends on the model.
+"""Comparison of weighted ERM with training for the uniform mix and re-weighting; the difference depends on the model.
 
-The appendix ("Connection of CT-RS to weighted ERM") calls them equivalent. What it shows is that the weighted loss is a
-weighted sum of the losses of the classes, which is algebra. Training for the uniform mix minimises another sum of them.
+The appendix ("Connection of CT-RS to weighted ERM") calls them equivalent. It shows only that the weighted loss is a
+weighted sum of the losses of the classes. Training for the uniform mix minimises another weighted sum of them.
 """
 
 import itertools
@@ -22,16 +22,16 @@ LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)  # rounds: from 200 samples to
 N_SEEDS = 20
 N_JUDGED = 5000
 SCHEMES = ("the identity's", "class counts")
-"""Weights of a training for the uniform mix: the appendix's, and those that make the classes equally heavy."""
+"""Weights of training for the uniform mix: the appendix's, and those that give all classes the same total weight."""
 
 # p(x | y) of a saturated model's six values of x.
 _VALUES = np.array([[6, 4, 3, 3, 2, 2], [2, 2, 6, 6, 2, 2], [1, 3, 3, 3, 5, 5]]) / 20
 
 
 class ConditionalTable:
-    """The saturated model: each value of x has class probabilities of its own, the weighted shares of its samples.
+    """Saturated model: each value of x has its own class probabilities, the weighted shares of its samples.
 
-    They minimise the weighted log loss. A value never seen has the shares of all samples.
+    They minimise the weighted log loss. A value not seen in training gets the shares of all samples.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ConditionalTable:
         self.n_values = n_values
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """As scikit-learn asks, to clone it."""
+        """Parameters, for scikit-learn's `clone`."""
         return {"n_values": self.n_values}
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
@@ -64,7 +64,7 @@ class ConditionalTable:
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """The row of each value."""
+        """Class probabilities of each value."""
         return np.asarray(self.table_[np.asarray(X, dtype=np.int64)[:, 0]])
 
 
@@ -84,16 +84,16 @@ def _draw(problem: str, y: IntArray, rng: np.random.Generator) -> FloatArray:
 
 
 def uniform_weights(y: IntArray, expected: FloatArray, scheme: str) -> FloatArray:
-    """Weights under which samples stand for the uniform mix.
+    """Weights that make samples represent the uniform mix.
 
     Parameters
     ----------
     y : (n,) array of int
         Labels.
     expected : (n, k) array
-        The mix that was expected in the round of each sample.
+        Expected class mix in the round of each sample.
     scheme : {"the identity's", "class counts"}
-        One over k times what was expected of the label; or one over the number of samples of its class.
+        Either 1 / (k * expected share of the label), or 1 / (number of samples of its class).
     """
     n, k = expected.shape
     if scheme == "class counts":
@@ -102,7 +102,7 @@ def uniform_weights(y: IntArray, expected: FloatArray, scheme: str) -> FloatArra
 
 
 def direct(estimator: Any, X: FloatArray, y: IntArray, expected: FloatArray, mix: FloatArray, judged: Any) -> Any:
-    """Weighted ERM for a mix: class probabilities of the judged samples."""
+    """Class probabilities of the judged samples by weighted ERM for a mix."""
     weights = mix[y] / expected[np.arange(len(y)), y]
     return clone(estimator, safe=False).fit(X, y, sample_weight=weights).predict_proba(judged)
 
@@ -110,24 +110,24 @@ def direct(estimator: Any, X: FloatArray, y: IntArray, expected: FloatArray, mix
 def by_way_of_uniform(
     estimator: Any, X: FloatArray, y: IntArray, weights: FloatArray, mix: FloatArray, judged: Any
 ) -> Any:
-    """Train for the uniform mix with such weights, and re-weight to another mix."""
+    """Class probabilities by training for the uniform mix with these weights and re-weighting to another mix."""
     proba = clone(estimator, safe=False).fit(X, y, sample_weight=weights).predict_proba(judged) * mix
     return proba / proba.sum(axis=1, keepdims=True)
 
 
 class Disagreement(NamedTuple):
-    """What re-weighting does that weighted ERM does not."""
+    """Differences between re-weighting and weighted ERM."""
 
     distance: float
     """Mean total variation between the class probabilities."""
     other_label: float
-    """Share of samples whose most probable class is another."""
+    """Share of samples with another most probable class."""
     extra_loss: float
-    """Mean log loss, less that of weighted ERM."""
+    """Mean log loss minus that of weighted ERM."""
 
 
 def disagreements(problem: str, n_rounds: int, seed: int) -> list[Disagreement]:
-    """After so many rounds along a path that goes back and forth, for the skewed mix; one for each scheme.
+    """Disagreement for the skewed mix after `n_rounds` rounds on a path that goes back and forth, for each scheme.
 
     The expected mixes are the true ones, so that only the model matters.
     """
@@ -147,20 +147,20 @@ def disagreements(problem: str, n_rounds: int, seed: int) -> list[Disagreement]:
         other = by_way_of_uniform(MODELS[problem], X, y, weights, mix, judged)
         distance = 0.5 * np.abs(other - by_weights).sum(axis=1).mean()
         labels = (other.argmax(axis=1) != by_weights.argmax(axis=1)).mean()
-        differ = by_weights[rows] != other[rows]  # where a table says 0 both ways, neither is the better
+        differ = by_weights[rows] != other[rows]  # if both give 0, neither is better
         extra_loss = np.log(by_weights[rows][differ] / other[rows][differ]).sum() / N_JUDGED
         found.append(Disagreement(float(distance), float(labels), float(extra_loss)))
     return found
 
 
-def run(
+def run_identity(
     problems: Sequence[str] = tuple(MODELS),
     lengths: Sequence[int] = LENGTHS,
     n_seeds: int = N_SEEDS,
     *,
     n_jobs: int = 1,
 ) -> dict[str, FloatArray]:
-    """Disagreements of every kind of model: arrays of shape (lengths, seeds, schemes, 3)."""
+    """Disagreements of every kind of model, arrays of shape (lengths, seeds, schemes, 3)."""
     cells = itertools.product(problems, lengths, range(n_seeds))
     found: dict[str, FloatArray] = {}
     for (problem, n_rounds, seed), values in run_all(disagreements, cells, "identity", n_jobs=n_jobs):

@@ -21,19 +21,19 @@ N_SEEDS = 6
 REGRET_PATHS = ("step", "steps")
 METHODS = ("with FLH-FTL", "with FLH-FTL (window)", "told the truth", "unweighted")
 
-_PROBLEM = "misspecified"  # so that the best hypothesis moves with the mix by more than its intercepts
+_PROBLEM = "misspecified"  # so that more than the intercepts of the best hypothesis depends on the mix
 _POOL_SIZE = 6000
-# A little regularisation, which weighs less with every sample: ten samples may be separable, and then the log loss of
-# the minimiser is infinite. The best hypothesis has none.
+# A little regularisation, whose weight shrinks with every sample: ten samples may be separable, and then the log loss
+# of the fitted model is infinite. The best hypothesis has no regularisation.
 _ESTIMATOR = LogisticRegression(C=1.0, max_iter=1000)
 _BEST = LogisticRegression(C=np.inf, tol=1e-8, max_iter=10_000)
 
 
 @lru_cache(maxsize=1)
 def _pool() -> tuple[FloatArray, IntArray]:
-    """The labelled pool, as many of each class, in turn.
+    """The labelled pool, with equally many samples of each class, in turn.
 
-    Rounds are drawn from it with replacement, and every loss is measured on all of it: it is the population.
+    It is the population: rounds are drawn from it with replacement, and every loss is measured on all of it.
     """
     y = np.arange(_POOL_SIZE) % N_CLASSES
     return samples(_PROBLEM, y, np.random.default_rng(2**32)), y
@@ -55,14 +55,15 @@ def _learner(method: str, path: FloatArray) -> TrainByWeights:
         return TrainByWeights(N_CLASSES, _ESTIMATOR, FLHFTL(N_CLASSES), rng=0)
     if method == "with FLH-FTL (window)":
         return TrainByWeights(N_CLASSES, _ESTIMATOR, FLHFTL(N_CLASSES, experts="window"), rng=0)
-    # Told that the mix never moves, it gives every sample the same weight.
+    # With a constant path, all samples get the same weight.
     told = path if method == "told the truth" else np.tile(uniform(N_CLASSES), (len(path), 1))
     return TrainByWeights(N_CLASSES, _ESTIMATOR, priors=told, rng=0)
 
 
 def regret(path_name: str, method: str, n_rounds: int, seed: int) -> float:
     """Sum over rounds of L_t(f_t) - L_t(f_t*), in log loss over the whole pool re-weighted to the round's mix."""
-    rng = np.random.default_rng(seed)  # of any length: the luck of the first rounds is then not taken for growth
+    # One seed for all lengths, so that luck in the first rounds does not look like growth.
+    rng = np.random.default_rng(seed)
     path = PATHS[path_name](n_rounds, N_CLASSES)
     learner = _learner(method, path)
     pool_X, pool_y = _pool()
@@ -74,7 +75,7 @@ def regret(path_name: str, method: str, n_rounds: int, seed: int) -> float:
     return float(dynamic_regret(losses, _best_losses(path_name, n_rounds), path)[-1])
 
 
-def run(
+def run_regret(
     paths: Sequence[str] = REGRET_PATHS,
     methods: Sequence[str] = METHODS,
     lengths: Sequence[int] = LENGTHS,
@@ -83,7 +84,7 @@ def run(
     n_jobs: int = 1,
 ) -> dict[tuple[str, str], FloatArray]:
     """Regret of every method on every path: arrays of shape (lengths, seeds)."""
-    # The longest first, so that no core is left waiting at the end.
+    # The longest first, so that no core is idle at the end.
     cells = itertools.product(paths, methods, sorted(lengths, reverse=True), range(n_seeds))
     found: dict[tuple[str, str], FloatArray] = {}
     for (path, method, n_rounds, seed), value in run_all(regret, cells, "regret", n_jobs=n_jobs):

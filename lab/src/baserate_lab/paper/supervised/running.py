@@ -1,4 +1,4 @@
-"""Many cells, side by side, with a progress bar."""
+"""Parallel runs of many cells, with a progress bar."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -13,23 +13,23 @@ Found = TypeVar("Found")
 
 
 def _one_thread(function: Callable[..., Found], cell: tuple[Any, ...]) -> Found:
-    with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
+    with threadpool_limits(1):  # for small matrices threads only cost time
         return function(*cell)
 
 
 def run_all(
     function: Callable[..., Found], cells: Iterable[Cell], words: str, *, n_jobs: int = 1
 ) -> list[tuple[Cell, Found]]:
-    """Each cell, and what the function gives for it.
+    """Yield each cell with its result.
 
     Parameters
     ----------
     function : callable
-        Of the entries of a cell.
+        Called with the entries of a cell.
     cells : iterable of tuples
-        Its arguments.
+        Arguments of the function.
     words : str
-        What the progress bar is called.
+        Title of the progress bar.
     n_jobs : int
         Processes; -1 is one per core.
     """

@@ -1,4 +1,4 @@
-"""The tables of the supervised half's theory."""
+"""Tables of the theory with labels."""
 
 import numpy as np
 from rich.table import Table
@@ -14,7 +14,7 @@ def _shown(fitted: Slope) -> str:
 
 
 def marginals_table(found: FloatArray) -> Table:
-    """Squared distances at the paper's length, and as shares of follow the history's."""
+    """Squared distances at the paper's length, also as shares of those of `FollowTheHistory`."""
     i = marginals.LENGTHS.index(marginals.PAPER_LENGTH)
     means, shares = found[i].mean(axis=0), marginals.ratios(found)[i]
     table = Table(
@@ -31,7 +31,7 @@ def marginals_table(found: FloatArray) -> Table:
 
 
 def calls_table(found: dict[tuple[str, str], FloatArray]) -> Table:
-    """Calls beside the order of the bound, and how they grow."""
+    """Trainings beside the order of the bound, and their growth."""
     every = slice(1, None, 2)
     lengths = calls.LENGTHS[every]
     columns = ("path", "threshold", *(f"T = {n:,}" for n in lengths), "slope", "bound's slope")
@@ -47,7 +47,7 @@ def calls_table(found: dict[tuple[str, str], FloatArray]) -> Table:
 
 
 def still_table(found: dict[tuple[str, str], IntArray]) -> Table:
-    """How often a stream that stands still is left alone."""
+    """Trainings on streams with a constant mix."""
     n_rounds = calls.STILL_LENGTH
     limit = int(np.log2(n_rounds)) + 1
     table = Table(
@@ -65,7 +65,7 @@ def still_table(found: dict[tuple[str, str], IntArray]) -> Table:
 
 
 def identity_table(found: dict[str, FloatArray]) -> Table:
-    """Disagreement at the ends, and how it shrinks."""
+    """Disagreement at the shortest and longest lengths, and how it shrinks."""
     ends = tuple(identity.BATCH_SIZE * n for n in (identity.LENGTHS[0], identity.LENGTHS[-1]))
     table = Table(
         "model",
@@ -90,13 +90,13 @@ def identity_table(found: dict[str, FloatArray]) -> Table:
                 )
             )
             last = values[-1, :, i].mean(axis=0)
-            extra = round(float(last[2]), 5) + 0.0  # no minus before a zero
+            extra = round(float(last[2]), 5) + 0.0  # no minus sign before a zero
             table.add_row(model if i == 0 else "", scheme, *shown, f"{100 * last[1]:.2f} %", f"{extra:.5f}")
     return table
 
 
 def regret_table(found: dict[tuple[str, str], FloatArray]) -> Table:
-    """Regret at every length and its slope, beside the bound's."""
+    """Regret at every length and its slope, beside that of the bound."""
     table = Table(
         "path",
         "TrainByWeights",

@@ -1,0 +1,1 @@
+"""A structured fuzzer of state files: a valid one with something changed is refused, or works. See `tools/fuzz.py`."""
