@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.ending import FAILURE, check_writable, complain, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.errors import printable
 from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def adapt(
     done = _run(job)
     _print_summary(done, job, as_json)
     if report is not None and done.earlier_file:
-        typer.echo("baserate: note: no report was written, because others were taken in after this file.", err=True)
+        complain("note: no report was written, because others were taken in after this file.")
     elif report is not None:
         _report(report, done, job, as_json)
 
@@ -152,7 +153,7 @@ def _run(job: "AdaptJob") -> "AdaptResult":
         for text in dict.fromkeys(
             str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
         ):
-            typer.echo(f"baserate: note: {as_note(text)}", err=True)
+            complain(f"note: {as_note(text)}")
         return done
     except (FileProblemError, ValueError, TypeError) as error:
         fail(_one_line(error))
@@ -164,7 +165,7 @@ def _run(job: "AdaptJob") -> "AdaptResult":
         name = f" {error.filename}" if error.filename else ""
         fail(f"could not write{name} ({error.strerror or error}); {what_is_left(job)}", FAILURE)
     except KeyboardInterrupt:
-        typer.echo(f"baserate: {what_is_left(job)}", err=True)
+        complain(what_is_left(job))
         raise
     finally:
         for number, handler in before.items():
@@ -228,4 +229,4 @@ def _report(path: Path, done: "AdaptResult", job: "AdaptJob", as_json: bool) -> 
         write(path, done.state, job.rounds_file, job.level)
     except OSError as error:
         fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
-    typer.echo(f"Report: {path.resolve()}", err=as_json or job.out.is_stream)
+    typer.echo(f"Report: {printable(str(path.resolve()))}", err=as_json or job.out.is_stream)

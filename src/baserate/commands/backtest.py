@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.ending import FAILURE, check_writable, complain, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.words import as_note, split_names
+from baserate.files.errors import printable
 from baserate.files.formats import format_names, source_named
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def backtest(
 
     if holdout is not None and holdout_share is not None:
         fail("--holdout and --holdout-share are two ways to the same; give one of them.")
+    if not 1e-9 <= level < 1.0:  # below, an interval is a point
+        fail(f"--level is {level:g}; give a number strictly between 0 and 1.")
     if log == holdout == "-":
         fail("LOG and --holdout are both standard input; give a file for one of them.")
     try:
@@ -100,7 +103,7 @@ def backtest(
             fail(f"could not write the report to {report} ({error.strerror}).", FAILURE)
     _print_result(read, found, job, as_json)
     if report is not None:
-        typer.echo(f"Report: {report.resolve()}", err=as_json)
+        typer.echo(f"Report: {printable(str(report.resolve()))}", err=as_json)
 
 
 def _tracker_names(methods: list[str] | None) -> list[str] | None:
@@ -145,9 +148,9 @@ def _print_result(read: "LabelledLog", found: "Backtest", job: "LogJob", as_json
     from baserate.reports.backtest_rows import IN_SHORT, facts, plain, rows
 
     if read.sorted:
-        typer.echo(f"baserate: note: rows were not in the order of {job.time}, and have been sorted by it.", err=True)
+        complain(f"note: rows were not in the order of {job.time}, and have been sorted by it.")
     for note in found.notes:
-        typer.echo(f"baserate: note: {as_note(note)}", err=True)
+        complain(f"note: {as_note(note)}")
     if as_json:
         typer.echo(json.dumps({"log": job.log.shown} | plain(found), indent=2))
         return
@@ -156,9 +159,9 @@ def _print_result(read: "LabelledLog", found: "Backtest", job: "LogJob", as_json
     from baserate.reports.tables import to_rich
 
     console = Console(highlight=False)
-    console.print(found.sentence, markup=False, soft_wrap=True)
+    console.print(printable(found.sentence), markup=False, soft_wrap=True)
     console.print()
     console.print(to_rich(rows(found, job.log.shown), IN_SHORT, group="log", mark="default"))
     console.print()
     for fact in facts(found):
-        console.print(fact, markup=False, soft_wrap=True)
+        console.print(printable(fact), markup=False, soft_wrap=True)

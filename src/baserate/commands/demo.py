@@ -10,13 +10,14 @@ import typer
 from baserate._version import __version__
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
+from baserate.files.errors import printable
 
 if TYPE_CHECKING:
     from baserate.demo import Demo
 
 
 def demo(
-    rounds: Annotated[int, typer.Option(min=1, help="Length of each stream.")] = 1000,
+    rounds: Annotated[int, typer.Option(min=1, max=1_000_000, help="Length of each stream.")] = 1000,
     batch_size: Annotated[int, typer.Option(min=1, help="Samples in a round.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")] = 0,
     out: Annotated[Path, typer.Option(help="Where to write the HTML report.")] = Path("baserate-demo.html"),
@@ -57,7 +58,7 @@ def demo(
             write(result, out)
         except OSError as error:
             fail(f"could not write the report to {out} ({error.strerror}).", FAILURE)
-        typer.echo(f"Report: {out.resolve()}", err=as_json)
+        typer.echo(f"Report: {printable(str(out.resolve()))}", err=as_json)
 
 
 def _print(result: "Demo") -> None:

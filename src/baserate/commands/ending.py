@@ -1,18 +1,27 @@
 """The end of a command when something is wrong: one line that says so, and a status."""
 
+import contextlib
 import tempfile
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
+from baserate.files.errors import printable
+
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
 
 def fail(message: str, status: int = USAGE) -> NoReturn:
     """Say what is wrong, in one line, and end."""
-    typer.echo(f"baserate: {message}", err=True)
+    complain(message)
     raise typer.Exit(status)
+
+
+def complain(message: str) -> None:
+    """Say something on standard error, in one line, if anybody can hear it."""
+    with contextlib.suppress(OSError):
+        typer.echo(f"baserate: {printable(message)}", err=True)
 
 
 def check_writable(path: Path, option: str, example: str) -> None:

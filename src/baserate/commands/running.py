@@ -7,7 +7,8 @@ from typing import NoReturn
 
 import typer
 
-from baserate.commands.ending import INTERRUPTED, USAGE
+from baserate.commands.ending import FAILURE, INTERRUPTED, USAGE, complain
+from baserate.commands.streams import drop, flush_output, prepare_streams
 
 
 def run_app(app: typer.Typer, words: Sequence[str], name: str) -> NoReturn:
@@ -22,17 +23,24 @@ def run_app(app: typer.Typer, words: Sequence[str], name: str) -> NoReturn:
     name : str
         The name of the application in its help.
     """
+    prepare_streams()
     try:
         status = typer.main.get_command(app).main(list(words), prog_name=name, standalone_mode=False)
+        flush_output()
     except typer.Abort:  # what older versions of typer make of Ctrl-C
         status = INTERRUPTED
+    except OSError as error:  # every command looks after its own files
+        drop(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            complain(f"could not write {error.filename or 'to standard output'} ({error.strerror or error}).")
+        status = FAILURE
     except Exception as error:
         # Typer's errors have no common class with a public name in all of its versions.
         if not hasattr(error, "format_message"):
             raise
-        typer.echo(f"baserate: {error.format_message()} (see --help)", err=True)
+        complain(f"{error.format_message()} (see --help)")
         status = getattr(error, "exit_code", USAGE)
     if status == INTERRUPTED:
-        typer.echo("baserate: stopped.", err=True)
+        complain("stopped.")
     gc.freeze()  # else the interpreter looks for garbage among all that was imported before it lets go of everything
     sys.exit(status)

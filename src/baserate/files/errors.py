@@ -1,5 +1,6 @@
 """The error of a file that cannot be used: which file, which row, which column, what is wrong, and what to do."""
 
+import unicodedata
 from collections.abc import Sequence
 
 
@@ -25,6 +26,25 @@ class FileProblemError(ValueError):
         if column is not None:
             where.append(f"column {shortened(column)}")
         super().__init__(f"{', '.join(where)}: {what}.")
+
+
+def printable(text: str) -> str:
+    r"""A text in which characters that a terminal would obey, not show, are written with backslashes.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    # Control characters, invisible ones that change the direction, line ends, halves of characters, and unknown ones.
+    dangerous = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp", "Cs", "Cn")
+    return character.encode("unicode_escape").decode() if dangerous else character
 
 
 def shortened(name: str, most: int = 60) -> str:

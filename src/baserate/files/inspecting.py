@@ -10,7 +10,7 @@ from baserate.bank import Bank
 from baserate.files.adapting.state import FileProgress, StreamState
 from baserate.files.adapting.summary import show, summarise
 from baserate.files.columns import Classes
-from baserate.files.errors import FileProblemError
+from baserate.files.errors import FileProblemError, printable
 from baserate.state import loads
 from baserate.validation import check_real
 
@@ -96,14 +96,12 @@ def show_state(console: "Console", found: dict[str, Any]) -> None:
     for entry in found.get("key_priors", []):
         top = sorted(entry["prior"].items(), key=lambda item: -item[1])[:3]
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
-        console.print(f"  key {entry['key']}: {100 * entry['moved']:.0f} % moved; {shares}", markup=False)
+        line = f"  key {entry['key']}: {100 * entry['moved']:.0f} % moved; {shares}"
+        console.print(printable(line), markup=False)
     file = found.get("file")
     if file is not None and file["finished"]:
-        console.print(f"Last file: {file['name']}, finished.", markup=False, soft_wrap=True)
+        console.print(f"Last file: {printable(file['name'])}, finished.", markup=False, soft_wrap=True)
     elif file is not None:
-        console.print(
-            f"Unfinished file: {file['name']}, {file['row']:,} rows done. Run the same command again to finish it.",
-            markup=False,
-            soft_wrap=True,
-        )
-    console.print(f"{found['state']}: {found['bytes']:,} bytes.", markup=False, soft_wrap=True)
+        line = f"Unfinished file: {file['name']}, {file['row']:,} rows done. Run the same command again to finish it."
+        console.print(printable(line), markup=False, soft_wrap=True)
+    console.print(f"{printable(found['state'])}: {found['bytes']:,} bytes.", markup=False, soft_wrap=True)

@@ -16,6 +16,8 @@ LONGEST = 100_000
 """The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
 LATEST = 1e11
 """The largest number of seconds since 1970 that is taken for one: the year 5138. In milliseconds, it is 1973."""
+_MOST_ROWS = 10**9  # more do not fit into memory
+_SHORTEST_TIME = 1e-6  # time stamps are no finer
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -94,13 +96,13 @@ def parse_round_length(text: str) -> RoundLength:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found:
         number, unit = float(found[1]), found[2]
-        if not unit and number == int(number) and number >= 1:
+        if not unit and 1 <= number <= _MOST_ROWS and number == int(number):
             return RoundLength(int(number))
-        if unit in _UNITS and number > 0:
+        if unit in _UNITS and _SHORTEST_TIME <= number * _UNITS[unit] <= LATEST:
             return RoundLength(LONGEST, number * _UNITS[unit])
     raise ValueError(
-        f"--rounds is {text!r}; give a number of rows, such as 1000, a length of time, such as 15min, 1h or 7d (s, m "
-        "or min, h, d, w, in small letters), or auto."
+        f"--rounds is {shortened(repr(text))}; give a number of rows, such as 1000, a length of time, such as 15min, "
+        "1h or 7d (s, m or min, h, d, w, in small letters), or auto."
     )
 
 

@@ -1,5 +1,6 @@
 """The HTML report of ``baserate adapt``: the class mix over the rounds of a file, and how far to trust it."""
 
+import contextlib
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import numpy as np
 from baserate._version import __version__
 from baserate.files.adapting.state import StreamState
 from baserate.files.adapting.summary import sentences, summarise
+from baserate.files.formats import CSV, open_reader
+from baserate.files.source import Source
 from baserate.frames import polars
 from baserate.protocols import FloatArray
 from baserate.reports import figures, page
@@ -32,7 +35,11 @@ _READING = {
 
 def write(path: Path, state: StreamState, rounds_file: Path, level: float) -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(state, polars().read_csv(rounds_file, infer_schema_length=None), level).encode())
+    rounds = polars().read_csv(rounds_file, infer_schema_length=None)
+    with contextlib.closing(open_reader(Source(str(rounds_file), CSV))) as reader:
+        rounds.columns = reader.columns  # polars leaves quotes within names doubled
+    # Half of a character may be in the name of a file.
+    write_atomically(path, render(state, rounds, level).encode(errors="backslashreplace"))
 
 
 def render(state: StreamState, rounds: Any, level: float) -> str:

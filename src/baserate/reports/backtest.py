@@ -47,7 +47,7 @@ _READING = {
 
 def write(path: Path, found: Backtest, log: str) -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(found, log).encode())
+    write_atomically(path, render(found, log).encode(errors="backslashreplace"))
 
 
 def render(found: Backtest, log: str) -> str:

@@ -5,6 +5,7 @@ The one module that imports matplotlib.
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.files.errors import printable
 from baserate.reports.page import LIGHT
 
 try:
@@ -245,8 +247,8 @@ def draw_chart(axes: Axes, chart: Chart, styles: Styles) -> None:
     if chart.stacked or chart.shares:
         axes.set_ylim(0.0, 1.0)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    axes.set_title(chart.title)
-    axes.set_xlabel(chart.x_label)
+    axes.set_title(_verbatim(chart.title))
+    axes.set_xlabel(_verbatim(chart.x_label))
 
 
 def legend_entry(name: str, style: LineStyle) -> str:
@@ -281,10 +283,18 @@ def _restlessness(line: NDArray[Any]) -> float:
     return float(np.abs(np.diff(line, prepend=line[:1])).mean())
 
 
+def _verbatim(text: str) -> str:
+    """A text that matplotlib shows as it is: between two dollars, it would read a formula."""
+    return printable(text).replace("$", r"\$")
+
+
 def _svg(figure: Figure, label: str, name: str) -> str:
     """The figure as an element to put into a page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    with warnings.catch_warnings():
+        # Text stays text, and browsers have fonts for it; only its width is a guess.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().partition("<svg ")[2]
     box = re.search(r'viewBox="[^"]*"', drawing)
     assert box is not None

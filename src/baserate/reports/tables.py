@@ -10,6 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from baserate.files.errors import printable
+
 Row = Mapping[str, Any]
 
 
@@ -46,12 +48,12 @@ def to_rich(rows: Sequence[Row], columns: Sequence[Column], *, group: str, mark:
         table.add_column(column.title, justify="right")
     table.add_column()
     for name, section in itertools.groupby(rows, key=lambda row: row[group]):
-        table.add_row(Text(name, "bold"))
+        table.add_row(Text(printable(name), "bold"))
         for row in section:
             first, *others = (column.cell(row) for column in columns)
             # As text, because square brackets in a name would be taken for markup.
             cells = (f"  {first}", *others, mark if row[mark] else "")
-            table.add_row(*(Text(cell, "bold green" if row[mark] else "") for cell in cells))
+            table.add_row(*(Text(printable(cell), "bold green" if row[mark] else "") for cell in cells))
         table.add_section()
     return table
 

@@ -10,6 +10,8 @@ from baserate.files.rounds import RoundLength
 from baserate.files.source import Source
 from baserate.validation import check_real
 
+_MOST_WAITING = 10**9  # more do not fit into memory
+
 
 class ColumnRoles(NamedTuple):
     """The columns that are used beside the probabilities, by what they are used for."""
@@ -159,8 +161,10 @@ def _check_waiting(job: AdaptJob) -> None:
     asked = "--late" if job.late is not None else "--wait" if job.wait else None
     if asked is None:
         return
-    if job.wait < 0:
-        raise ValueError(f"--wait is {job.wait}; give the number of rows that may wait for their labels.")
+    if not 0 <= job.wait <= _MOST_WAITING:
+        raise ValueError(
+            f"--wait is {job.wait}; give the number of rows that may wait for their labels, at most {_MOST_WAITING:,}."
+        )
     if job.columns.id is None:
         raise ValueError(f"{asked} needs names for the rows, by which labels find them; name their column with --id.")
     if job.columns.key is not None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from baserate.adapters import RegressAndReweight
 from baserate.backtesting.sentence import with_names
 from baserate.files.adapting.state import StreamState
+from baserate.files.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +76,7 @@ def show(console: "Console", found: dict[str, Any]) -> None:
         table.add_column(f"{100 * found['level']:g} % band", justify="right")
     names = sorted(source, key=lambda name: -abs((prior or source)[name] - (source[name] if prior else 0.0)))
     for name in names[:_MOST_CLASSES]:
-        cells: list[Text | str] = [Text(name), f"{100 * source[name]:.1f} %"]
+        cells: list[Text | str] = [Text(printable(name)), f"{100 * source[name]:.1f} %"]
         if prior is not None:
             cells += [
                 f"{100 * prior[name]:.1f} %",
@@ -87,7 +88,7 @@ def show(console: "Console", found: dict[str, Any]) -> None:
         console.print(f"... and {len(names) - _MOST_CLASSES:,} classes more that moved less.")
     console.print()
     for sentence in sentences(found):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.print(printable(sentence), markup=False, soft_wrap=True)
 
 
 def sentences(found: dict[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Bytes of a text file in blocks of whole lines, so that none has to fit into memory at once."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from baserate.files.content import Content
@@ -8,6 +9,7 @@ from baserate.files.errors import FileProblemError
 
 BLOCK = 1 << 23
 _LONGEST = 1 << 26
+_IN_QUOTES = re.compile(rb'"[^"]*"')
 BOM = b"\xef\xbb\xbf"
 """The bytes that some programs begin a file of UTF-8 with."""
 
@@ -42,13 +44,14 @@ def blocks(
     place = start
     rest = b""
     read = getattr(file, "read1", file.read)  # of a pipe, take what is there
-    while more := read(size):
+    while more := _more(read, size, name):
         if content is not None:
             content.take(place, more)
         place += len(more)
         data = rest + more if rest else more
         cut = _end_of_lines(data, quoted)
         if cut == 0 and len(data) > _LONGEST:
+            _check_line_ends(data, name)
             raise FileProblemError(
                 name,
                 f"no line ends within {_LONGEST >> 20} MB after byte {start:,}; look for a quote that is missing, or "
@@ -61,6 +64,13 @@ def blocks(
     rest = rest.rstrip(b"\r\n")
     if rest:
         yield Block(rest + b"\n", start)
+
+
+def _more(read: Callable[[int], bytes], size: int, name: str) -> bytes:
+    try:
+        return read(size)
+    except OSError as error:
+        raise FileProblemError(name, f"cannot be read ({error.strerror or error})") from error
 
 
 def _end_of_lines(data: bytes, quoted: bool) -> int:
@@ -97,4 +107,14 @@ def check_text(head: bytes, name: str) -> None:
             "is not UTF-8 text: it looks like UTF-16, or like another kind of file; convert it, such as with "
             "iconv -f UTF-16 -t UTF-8",
             row=0,
+        )
+    _check_line_ends(head, name)
+
+
+def _check_line_ends(data: bytes, name: str) -> None:
+    """Refuse lines that end in carriage returns alone, which are one line to everybody else."""
+    data = data.rstrip(b"\r\n")
+    if b"\n" not in data and b"\r" in data and b"\r" in _IN_QUOTES.sub(b"", data):
+        raise FileProblemError(
+            name, "its lines end in carriage returns alone; convert them, such as with tr '\\r' '\\n'", row=0
         )

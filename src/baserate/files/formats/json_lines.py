@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 from collections.abc import Collection, Iterator
 from typing import IO, Any, NoReturn
 
@@ -15,6 +16,9 @@ from baserate.files.formats.format import Chunk, Format, Sink, SinkMark, check_c
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
 
+DEEPEST = 100
+"""The most lists and objects within each other."""
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "nothing"}
 
 
@@ -48,8 +52,10 @@ class JsonLinesReader:
             first = Block(first.data[len(BOM) :], len(BOM))
         self._first = first
         # What is the first object's is the file's: a field that comes later is told of with its row.
+        line = first.data.lstrip().split(b"\n", 1)[0]
+        _check_depth(line, source.shown, 0)
         try:
-            self._start = json.loads(first.data.lstrip().split(b"\n", 1)[0])
+            self._start = json.loads(line)
         except ValueError as error:
             raise FileProblemError(source.shown, f"is not JSON ({error}); expected an object a line", row=0) from error
         if not isinstance(self._start, dict):
@@ -84,6 +90,7 @@ class JsonLinesReader:
 
     def _parsed(self, data: bytes, numbers: Collection[str], row: int) -> Any:
         pl = polars()
+        _check_depth(data, self._source.shown, row)
         try:
             with no_panic():
                 frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
@@ -177,6 +184,24 @@ class JsonLinesReader:
                     )
                     self._complain(field, i, f"{what}; give all rows the same type", error)
         raise FileProblemError(name, f"cannot be read from this row on ({_first_line(error)})", row=row) from error
+
+
+def _check_depth(data: bytes, name: str, row: int) -> None:
+    """Refuse lists and objects that are too deep within each other, at which readers give up in bad ways."""
+    if data.count(b"[") + data.count(b"{") <= DEEPEST:
+        return
+    for i, line in enumerate(_lines(data), start=row):
+        if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(line) > DEEPEST:
+            raise FileProblemError(name, f"lists and objects are more than {DEEPEST} deep within each other", row=i)
+
+
+def _depth(line: bytes) -> int:
+    """The number of lists and objects that are within each other; an upper limit where brackets do not match."""
+    deepest = depth = 0
+    for bracket in re.findall(rb"[][{}]", _TEXT.sub(b"", line)):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _kind(value: Any) -> type:
