@@ -19,7 +19,7 @@ CHUNK = 100
 
 
 class Run:
-    """How far a run has come, and what it has found.
+    """The progress of a run, and its findings.
 
     Parameters
     ----------

@@ -33,19 +33,19 @@ _BUILDING = (MemoryError, IndexError, FloatingPointError, ZeroDivisionError, Sys
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a file: a kind (refused, fine, or how it failed), and what was said."""
+    """The outcome of a file: a kind (refused, fine, or how it failed), and what was said."""
 
     kind: str
     said: str = ""
 
     @property
     def failed(self):
-        """Whether the file shows a fault of the library."""
+        """True if the file shows a fault of the library."""
         return self.kind not in (REFUSED, FINE)
 
 
 class WrongError(Exception):
-    """What an object says is not finite, or not on the simplex."""
+    """An output that is not finite, or not on the simplex."""
 
 
 def outcome(data):
@@ -78,7 +78,7 @@ def outcome(data):
 
 
 def _in_the_reader(error):
-    """Whether an error was raised while the archive was read, where any of them means a damaged file."""
+    """Tell whether an error was raised while the archive was read, where any of them means a damaged file."""
     trace, names = error.__traceback__, set()
     while trace is not None:
         names.add(trace.tb_frame.f_code.co_name)
@@ -159,7 +159,7 @@ def _step_with_ids(adapter, proba):
 
 
 def _is_over(obj):
-    """Whether the path that an oracle was given has come to its end: then it says so."""
+    """Tell whether the path that an oracle was given has come to its end: then it says so."""
     path = getattr(obj, "_path", None)
     return path is not None and obj.rounds_ >= len(path)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from .using import Outcome, outcome
 
 SECONDS = 10.0
-"""How long a file may take."""
+"""The seconds that a file may take."""
 MEMORY = 3 * 2**30
-"""How much more memory than at its start a process may take."""
+"""The memory that a process may take beyond that at its start."""
 
 _FORK = multiprocessing.get_context("fork")  # all is imported and compiled by then
 
@@ -47,11 +47,11 @@ class Worker:
         self._since = time.monotonic()
 
     def fileno(self):
-        """So that several can be waited for."""
+        """Give the number by which several can be waited for."""
         return self._ours.fileno()
 
     def heard(self):
-        """What has come of files since: pairs of a number and an outcome."""
+        """Give the outcomes of files since: pairs of a number and an outcome."""
         found = []
         try:
             while self._ours.poll():
@@ -96,7 +96,7 @@ def _try(mutator, pipe):
 
 
 def _size():
-    """How much memory this process has asked for."""
+    """Give the memory that this process has asked for."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 

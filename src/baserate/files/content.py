@@ -151,7 +151,7 @@ class Content:
 
 
 def _entry(path: Path) -> tuple[int, ...] | None:
-    """What the file system says of a file; it changes whenever the file does."""
+    """The file system's own data on a file, which changes whenever the file does."""
     try:
         found = path.stat()
     except OSError:

@@ -6,7 +6,7 @@ stored and loaded; a subclass of `Component` is registered by being defined.
 """
 
 from baserate.state.component import Beginning, Component
-from baserate.state.decoding import check_array, loads
+from baserate.state.decoding import loads
 from baserate.state.encoding import SCHEMA, dumps
 from baserate.state.files import load, save, write_atomically
 from baserate.state.foreign_models import fingerprint
@@ -16,7 +16,6 @@ __all__ = [
     "SCHEMA",
     "Beginning",
     "Component",
-    "check_array",
     "dumps",
     "fingerprint",
     "load",

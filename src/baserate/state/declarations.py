@@ -105,7 +105,7 @@ class Part:
 
 
 class Saved(NamedTuple):
-    """What a file holds of an object, and its sizes by name."""
+    """The parameters and the state of an object in a file, and its sizes by name."""
 
     params: dict[str, Any]
     state: dict[str, Any]

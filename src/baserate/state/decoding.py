@@ -207,14 +207,3 @@ def _generator(state: Any) -> np.random.Generator:
         "uinteger": int(state["uinteger"]),
     }
     return np.random.Generator(bit_generator)
-
-
-def check_array(value: Any, name: str, like: np.ndarray[Any, Any]) -> Any:
-    """Check that an array out of a file has the shape and type it must have: compiled code does not look again.
-
-    The copy that is returned belongs to nobody else.
-    """
-    if not isinstance(value, np.ndarray) or value.shape != like.shape or value.dtype != like.dtype:
-        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise UnreadableError(f"holds {name} as {found}, not as {like.dtype} {like.shape}")
-    return value.copy()

@@ -248,7 +248,7 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Either:
-    """What one of several specs says."""
+    """A value that one of several specs accepts."""
 
     specs: tuple[Spec, ...]
 

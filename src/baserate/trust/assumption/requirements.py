@@ -8,7 +8,7 @@ from baserate.trust.assumption.regions import RANGES
 FEWEST = 20
 """Number of samples of every class that the holdout must have."""
 LEAST_SINGULAR = 0.1
-"""Of the confusion matrix: below it, classes are too similar to tell what label shift can explain."""
+"""A limit of the confusion matrix: below it, classes are too similar to tell what label shift can explain."""
 MOST_CLASSES = 300
 """Largest number of classes that is tested; the number of comparisons grows with its square."""
 
