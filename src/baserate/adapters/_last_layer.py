@@ -22,7 +22,7 @@ _LONGEST = 1e9  # a feature, or a weight, that a file may hold
 def check_layer(saved: Saved) -> str:
     """Return what does not fit together in a saved layer and its holdout, if anything."""
     state, k, d = saved.state, saved.sizes["k"], saved.sizes["d"]
-    if state["_n_features"] not in (d - 1, d):
+    if state["_n_features"] != (d if saved.params["intercept"] is None else d - 1):
         return "has a layer of other features than it says"
     if not np.array_equal(np.bincount(state["_labels"], minlength=k), state["_sizes"]):
         return "has other samples than its classes have"

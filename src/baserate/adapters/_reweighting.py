@@ -16,7 +16,7 @@ CALIBRATOR = Maybe(Either((Text(("auto",)), Part(Calibrator))))
 """The spec of an adapter's parameter `calibrator`."""
 SOURCE: dict[str, Spec] = {
     "source_prior_": priors("k", low=LEAST_PRIOR),
-    "calibrator_": Maybe(Part(Calibrator, {"k": "k"})),
+    "calibrator_": Maybe(Part(Calibrator, {"k": "k"}, fitted=True)),
     "_calibration_offsets": Maybe(floats("k", low=-1e3, high=1e3)),
 }
 """Specs of what an adapter keeps of the source."""

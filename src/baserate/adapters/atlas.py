@@ -20,7 +20,13 @@ def _check_copies(saved: Saved) -> str:
     if params["step_sizes"] is None:
         most = copies_at(horizon_at(state["rounds_"], params["horizon"]))
     else:
-        most = np.size(np.asarray(params["step_sizes"], dtype=np.float64))
+        try:
+            sizes = np.asarray(params["step_sizes"], dtype=np.float64)
+        except (TypeError, ValueError):
+            return "has step sizes that are no numbers"
+        if sizes.ndim != 1 or not ((sizes > 0.0) & (sizes < 1e9)).all():
+            return "has step sizes that are not positive numbers"
+        most = len(sizes)
     if not 0 < saved.sizes["copies"] <= most:  # one may be about to join
         return "has other copies than its step sizes"
     if not np.isfinite(state["_log_weights"].max()):
@@ -87,7 +93,7 @@ class ATLAS(LastLayerAdapter, saved_as="atlas"):
             "horizon": Maybe(Whole(1)),
         },
         {
-            "marginals_": Part(MarginalEstimator, {"k": "k"}),
+            "marginals_": Part(MarginalEstimator, {"k": "k"}, fitted=True),
             "_radius": Number(0.0, 1e15),
             "_gradient_bound": Number(1e-15, 1e15),
             "_sigma": Number(0.0, 1e9),

@@ -76,7 +76,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
             "momentum": Maybe(Number(0.0, 1.0)),
         },
         {
-            "_mix": Part(RegressAndReweight, {"k": "k"}),
+            "_mix": Part(RegressAndReweight, {"k": "k"}, fitted=True),
             "_curvatures": floats("k", low=0.0, high=1e20),
             "_trained": floats("k", "d", low=-1e15, high=1e15),
         },

@@ -71,14 +71,14 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
     saves = SAVED.extended(
         {
             "marginals": Maybe(Part(MarginalEstimator)),
-            "step_size": Maybe(Number(0.0)),
+            "step_size": Maybe(Number(0.0, 1e9)),
             "lipschitz": Maybe(Number(0.0)),
             "horizon": Maybe(Whole(1)),
             "rng": Maybe(Either((Whole(), Generator()))),
         },
         {
-            "marginals_": Part(MarginalEstimator, {"k": "k"}),
-            "lipschitz_": Number(0.0),
+            "marginals_": Part(MarginalEstimator, {"k": "k"}, fitted=True),
+            "lipschitz_": Either((Number(0.0, 0.0), Number(1e-100, 1e100))),
             "_prior": priors("k"),
             "_ratios": floats("n", "k", low=0.0, high=1.1 / LEAST_PRIOR),
             "_sizes": ints("k", low=1),

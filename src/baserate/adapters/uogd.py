@@ -76,7 +76,7 @@ class UOGD(LastLayerAdapter, saved_as="uogd"):
             "horizon": Maybe(Whole(1)),
         },
         {
-            "marginals_": Part(MarginalEstimator, {"k": "k"}),
+            "marginals_": Part(MarginalEstimator, {"k": "k"}, fitted=True),
             "_radius": Number(0.0, 1e15),
             "_gradient_bound": Number(1e-15, 1e15),
             "_heads": floats(1, "k", "d", low=-1e15, high=1e15),

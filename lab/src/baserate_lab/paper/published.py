@@ -62,7 +62,7 @@ class PublishedROGD(ROGD, saved_as="lab_published_rogd"):
         if np.linalg.norm(gradient) > self._LONGEST:
             gradient = self._differences(weights)
         k = len(self._prior)
-        step = np.sqrt(2.0 / (self.horizon or 1)) / self.lipschitz_
+        step = np.sqrt(2.0 / (self.horizon or 1)) / (self.lipschitz_ or 1.0)
         self._prior = project((self._prior - step * gradient)[np.newaxis], np.zeros(k), np.ones(k))[0]
 
     def _differences(self, weights: FloatArray) -> FloatArray:

@@ -76,7 +76,7 @@ SAVED = Saves(
         **SOURCE,
         "rounds_": Whole(),
         "tracker_": Part(Tracker, _SAME_SIZE),
-        "marginals_": Maybe(Part(MarginalEstimator, _SAME_SIZE)),
+        "marginals_": Maybe(Part(MarginalEstimator, _SAME_SIZE, fitted=True)),
         "_is_calibrated": Flag(),
         "_reads_estimates": Flag(),
         "_correction": Part(Correction, _SAME_SIZE),
