@@ -19,8 +19,9 @@ from baserate.cli import app
 from baserate.files.adapting.state import StreamState
 from baserate.files.adapting.steppers import StreamStepper
 from baserate.files.adapting.unique_ids import UniqueIds
-from baserate.files.content import samples_of
+from baserate.files.content import ReadMark, samples_of
 from baserate.files.formats._sinks import TextSink
+from baserate.files.rounds import ReadPosition
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from ..files.streams import CLASSES, P, frame, holdout, read, write
@@ -207,9 +208,121 @@ def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path, monkeypatch):
     others = {".kept.mine.tmp", ".kept2.0123abcd.tmp"}
     for name in others:
         Path(name).touch()
-    done("s1.csv", "-o", "o.csv", *options)
-    assert not list(Path("elsewhere").iterdir())
+    done("s1.csv", "-o", "elsewhere/p.csv", *options)
+    assert sorted(path.name for path in Path("elsewhere").iterdir()) == ["p.csv", "p.rounds.csv"]
     assert {name for name in files() if name.startswith(".")} == others
+
+
+def test_what_a_killed_run_has_left_elsewhere_is_told_of_and_not_touched(tmp_path, monkeypatch):
+    """The file of a lock may have been written by anybody: it cannot have files removed."""
+    write(frame(N)[0], tmp_path / "s.csv")
+    (tmp_path / "elsewhere").mkdir()
+    mine = tmp_path / "elsewhere" / ".o.csv.0123abcd.part"
+    names = [str(mine), "elsewhere/../.o.csv.0123abcd.part", "/etc/passwd", "\0.part", str(tmp_path / ".mine.part"), 5]
+    for name in (".mine.part", ".o.csv.0123abcd.part"):
+        Path(name).touch()
+    mine.touch()
+    Path(".kept.lock").write_text(json.dumps(names))
+    result = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv")
+    assert f"has left {mine}; remove it" in result.stderr
+    assert mine.exists()
+    assert [name for name in files() if name.startswith(".")] == [".mine.part", ".o.csv.0123abcd.part"]
+
+
+def crafted(change, words, monkeypatch, *, finished=False):
+    """Save a state as one that somebody has changed: of a file that is finished, or in the midst of it."""
+    if finished:
+        done(*words)
+    else:
+        killed_in_the_midst(words, monkeypatch)
+    held = state.load("kept")
+    held.file = change(held.file)
+    held.save(Path("kept"))
+    return held
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_state_cannot_point_at_files_elsewhere(finished, tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    write(frame(100, seed=3)[0], tmp_path / "t.csv")
+    options = ["--holdout", "holdout.csv", "--rounds", "50", "--state", "kept"]
+    (tmp_path / "elsewhere").mkdir()
+    target, part = (tmp_path / "elsewhere" / name for name in ("mine.csv", ".mine.csv.0123abcd.part"))
+    target.write_text("mine")
+    part.write_text("whatever" * 10_000)
+    paths = {"-o": str(target), "--rounds-file": str(tmp_path / "elsewhere" / "other.csv")}
+    change = lambda file: file._replace(token="0123abcd", options=file.options | paths)  # noqa: E731
+    crafted(change, ["s.csv", "-o", "o.csv", *options], monkeypatch, finished=finished)
+    words = ["t.csv", "-o", "p.csv", *options]
+    result = adapt(*words, *([] if finished else ["--restart"]))
+    assert result.exit_code == (2 if finished else 0)
+    assert str(target) in result.stderr or f"has left {part}; remove it" in result.stderr
+    assert target.read_text() == "mine"
+    assert part.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"token": "../../x"},
+        {"token": ""},
+        {"options": {"-o": "relative.csv"}},
+        {"options": {"-o": "/a/../b.csv"}},
+        {"options": {"-o": "/"}},
+        {"options": {"-o": "/a\0b"}},
+        {"options": {"--key": "shop"}},
+        {"options": {"more": 1}},
+        {"position": ReadPosition(10**9, 0, 0)},
+        {"position": ReadPosition(50, 0, 60)},
+        {"piece_rows": 1 << 40},
+        {"ids": None},
+        {"out": None},
+        {"finished": True},
+        {"fingerprint": "../x"},
+        {"read": ReadMark(10, "zz")},
+    ],
+    ids=str,
+)
+def test_a_state_of_a_file_that_cannot_be(change, tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.csv")
+    words = ["s.csv", "-o", "o.csv", "--holdout", "holdout.csv", "--rounds", "50", "--state", "kept", "--id", "id"]
+    other = dict(change)
+
+    def changed(file):
+        if "options" in other:
+            other["options"] = file.options | other["options"]
+        return file._replace(**other)
+
+    crafted(changed, words, monkeypatch)
+    Path(".kept.lock").unlink()  # the killed run's, which a run takes and removes
+    before = files(), Path("kept").read_bytes()
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("baserate: kept ")
+    assert (files(), Path("kept").read_bytes()) == before
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_link_in_the_place_of_a_part_is_not_followed(form, tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / f"s.{form}")
+    words = [f"s.{form}", "-o", f"o.{form}", "--holdout", "holdout.csv", "--rounds", "50", "--state", "kept"]
+    killed_in_the_midst(words, monkeypatch)
+    part = next(Path().glob(f".o.{form}.*.part"))
+    Path("mine").write_bytes(b"mine" * 10**6)
+    part.unlink()
+    part.symlink_to("mine")
+    done(*words)
+    assert Path("mine").read_bytes() == b"mine" * 10**6
+    assert not Path(f"o.{form}").is_symlink()
+
+
+def test_a_mark_that_is_no_end_of_a_parquet_file(tmp_path, monkeypatch):
+    write(frame(N)[0], tmp_path / "s.parquet")
+    words = ["s.parquet", "-o", "o.parquet", "--holdout", "holdout.csv", "--rounds", "50", "--state", "kept"]
+    crafted(lambda file: file._replace(out=file.out._replace(footer=b"\x4c" * 50)), words, monkeypatch)
+    result = adapt(*words)
+    assert result.exit_code == 2
+    assert "does not know the end of the output" in result.stderr
 
 
 def test_a_new_file_continues_the_stream(tmp_path):

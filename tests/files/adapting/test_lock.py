@@ -29,3 +29,28 @@ def test_a_lock_is_removed_without_a_race(tmp_path):
         lock._take(path)
     lock._release(second, path)
     assert not path.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="needs O_NOFOLLOW")
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    (tmp_path / ".kept.lock").symlink_to(mine)
+    with (
+        pytest.raises(ValueError, match=r"its lock, .*\.kept\.lock, is a link; remove it"),
+        lock.locked(tmp_path / "kept"),
+    ):
+        pass
+    (tmp_path / ".kept.lock").unlink()
+    (tmp_path / ".kept.lock").symlink_to(tmp_path / "none")
+    with pytest.raises(ValueError, match="is a link"), lock.locked(tmp_path / "kept"):
+        pass
+    assert mine.read_text() == "mine"
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 60_000, "{}", "5", '[5, null, "/a.part", "\\u0000.part"]'])
+def test_a_lock_that_says_nonsense_names_no_parts(text, tmp_path):
+    (tmp_path / ".kept.lock").write_text(text)
+    with lock.locked(tmp_path / "kept") as held:
+        held.sweep((), {tmp_path})

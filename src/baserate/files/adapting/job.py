@@ -90,6 +90,12 @@ class AdaptJob(NamedTuple):
         """True if a killed run can be resumed: there is a state, and no pipe, of which nothing can be taken back."""
         return self.state is not None and not self.stream.is_stream and not self.out.is_stream
 
+    @property
+    def folders(self) -> set[Path]:
+        """The folders of the outputs. Nothing elsewhere is removed or replaced, whatever a state says."""
+        places = [None if self.out.is_stream else self.out.path, self.rounds_file]
+        return {resolved(path).parent for path in places if path is not None}
+
     def options(self) -> dict[str, Any]:
         """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
         return {

@@ -5,10 +5,11 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from baserate.files.adapting.paths import resolved
+from baserate.files.adapting.paths import is_beside, is_part, resolved
 
 if sys.platform == "win32":
     import msvcrt
@@ -59,11 +60,17 @@ class Lock:
         self._file = file
         self._left = [] if file is None else _parts(_read(file))
 
-    def sweep(self, keep: Collection[Path]) -> None:
-        """Remove the parts that a killed run has left, but for those that its state knows of."""
-        for part in self._left:
-            if part not in keep:
-                part.unlink(missing_ok=True)
+    def sweep(self, keep: Collection[Path], folders: Collection[Path]) -> None:
+        """Remove the parts that a killed run has left, but for those that its state knows of.
+
+        Parameters
+        ----------
+        keep : collection of path
+            Those that the state knows of.
+        folders : collection of path
+            The folders that parts are removed from; those elsewhere are only told of.
+        """
+        remove_parts([part for part in self._left if part not in keep], folders)
         self._left = []
 
     def note(self, parts: Collection[Path]) -> None:
@@ -100,6 +107,10 @@ def locked(state: Path | None) -> Iterator[Lock]:
             f"--state {state} is used by another run, which is not done yet; nothing was changed. Wait until it has "
             "ended, or name another state file."
         ) from error
+    except OSError as error:
+        if beside.is_symlink():
+            raise ValueError(f"--state {state}: its lock, {beside}, is a link; remove it.") from error
+        raise
     try:
         _remove_scratch(path)
         yield Lock(file)
@@ -107,14 +118,28 @@ def locked(state: Path | None) -> Iterator[Lock]:
         _release(file, beside)
 
 
+def remove_parts(parts: Collection[Path], folders: Collection[Path]) -> None:
+    """Remove parts of outputs in some folders, and warn of those elsewhere, which a file may only claim to be parts."""
+    for part in parts:
+        if is_part(part) and is_beside(part, folders):
+            part.unlink(missing_ok=True)
+        elif is_part(part) and part.exists():
+            warnings.warn(
+                f"a run that was not finished has left {part}; remove it, or run the command again that writes there.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 def _take(path: Path) -> int:
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        # A link in its place would lead to a file of somebody else, which would be emptied.
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             _lock(file)
             # Whoever had it may have removed the file after it was opened here: then it is locked for nothing.
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file), path.stat()):
+                if os.path.samestat(os.fstat(file), path.lstat()):
                     return file
         except BaseException:
             os.close(file)
@@ -138,6 +163,8 @@ def _parts(data: bytes) -> list[Path]:
     """The parts that a lock file names; none where its writing was cut short, which was before they were begun."""
     try:
         names = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
-    return [Path(name) for name in names if Path(name).name.startswith(".") and name.endswith(".part")]
+    if not isinstance(names, list):
+        return []
+    return [Path(name) for name in names if isinstance(name, str) and "\0" not in name and is_part(Path(name))]

@@ -16,6 +16,7 @@ from baserate.files.adapting.paths import part_of, resolved
 from baserate.files.adapting.pieces import AdaptedPiece, CheckedPiece, check_piece
 from baserate.files.adapting.pipeline import Pipeline
 from baserate.files.adapting.save_schedule import PIECES, SaveSchedule
+from baserate.files.adapting.saved import LARGEST_PIECE
 from baserate.files.adapting.start import Start, abandon, find_start, put_back
 from baserate.files.adapting.state import Clock, FileProgress, StreamState
 from baserate.files.adapting.steppers import stepper_for
@@ -25,7 +26,7 @@ from baserate.files.errors import FileProblemError
 from baserate.files.formats import CELLS, CSV, Format, Reader, Sink, SinkMark, open_reader, open_sink
 from baserate.files.rounds import cut
 
-_LARGEST, _SMALLEST = 1 << 17, 256  # rows of a piece
+_SMALLEST = 256  # rows of a piece
 
 
 class ProgressCallback(NamedTuple):
@@ -78,7 +79,7 @@ def adapt_file(job: AdaptJob, progress: ProgressCallback | None = None) -> Adapt
         job = job._replace(stream=stream)
         start = find_start(job, reader, lock)
         if start.abandoned is not None and job.state is not None:
-            abandon(start.abandoned, job.state, start.found)
+            abandon(start.abandoned, job, start.found)
         if start.nothing_to_do:
             return AdaptResult(start.state, 0, 0, nothing_to_do=True, earlier_file=start.earlier_file)
         return FileRun(job, reader, start, lock, progress).run()
@@ -109,11 +110,11 @@ class FileRun:
 
     def _new_file(self) -> FileProgress:
         job, width = self._job, len(self._reader.columns)
-        size = _LARGEST if self._reader.n_rows is None else self._reader.n_rows // PIECES
+        size = LARGEST_PIECE if self._reader.n_rows is None else self._reader.n_rows // PIECES
         if job.stream.is_stream and job.out.format.no_pipe is None:
             size = 1  # what comes through a pipe is passed on a round at a time
         else:
-            size = min(max(size, _SMALLEST), _LARGEST, max(CELLS // width, 64))
+            size = min(max(size, _SMALLEST), LARGEST_PIECE, max(CELLS // width, 64))
         content = job.stream.content
         samples = None if content is None else content.samples
         return FileProgress(job.stream.shown, samples, job.options(), secrets.token_hex(4), size)

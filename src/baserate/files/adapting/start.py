@@ -7,9 +7,9 @@ from typing import NamedTuple
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.adapting.job import AdaptJob
-from baserate.files.adapting.lock import Lock
+from baserate.files.adapting.lock import Lock, remove_parts
 from baserate.files.adapting.output import Output
-from baserate.files.adapting.paths import resolved
+from baserate.files.adapting.paths import is_beside, resolved
 from baserate.files.adapting.state import FileProgress, StreamState, load_stream_state, read_state_file
 from baserate.files.columns import Classes, check_stream, find_classes, read_holdout
 from baserate.files.content import fingerprint, is_known_as
@@ -64,12 +64,12 @@ def find_start(job: AdaptJob, reader: Reader, lock: Lock) -> Start:
 def _begun(job: AdaptJob, lock: Lock) -> Start:
     found = None if job.state is None else read_state_file(job.state)
     if job.state is None or found is None:
-        lock.sweep(keep=())
+        lock.sweep((), job.folders)
         return Start(_fitted(job), None)
     state = load_stream_state(found, job.state)
     if state.file is not None and state.file.finished:
-        move_into_place(state.file)
-    lock.sweep(keep=[] if state.file is None else state.file.parts.values())
+        move_into_place(state.file, job)
+    lock.sweep([] if state.file is None else state.file.parts.values(), job.folders)
     abandoned = state.unfinished
     if abandoned is not None:
         if _goes_on(job, state, abandoned):
@@ -184,21 +184,34 @@ def _is_there(file: FileProgress) -> bool:
 def _parts_are_there(file: FileProgress) -> bool:
     sizes = [mark.size for mark in (file.out, file.rounds) if mark is not None]
     parts = file.parts.values()
-    return all(part.exists() and part.stat().st_size >= size for part, size in zip(parts, sizes, strict=True))
+    return all(_is_plain(part) and part.stat().st_size >= size for part, size in zip(parts, sizes, strict=True))
 
 
-def move_into_place(file: FileProgress) -> None:
-    """Move what is complete into its place, where a run was killed before it could."""
+def _is_plain(part: Path) -> bool:
+    return part.is_file() and not part.is_symlink()
+
+
+def move_into_place(file: FileProgress, job: AdaptJob) -> None:
+    """Move what is complete into its place, where a run was killed before it could.
+
+    Only in the folders that this run writes into: what a state says of others may not be true.
+    """
     for target, part in file.parts.items():
-        with contextlib.suppress(FileNotFoundError):
-            part.replace(target)
+        if not _is_plain(part):
+            continue
+        if not is_beside(target, job.folders):
+            raise ValueError(
+                f"--state {job.state} has finished {file.name}, but {target} is not in its place yet: it is whole in "
+                f"{part.name}, beside it. Run the command for that file again, or move it yourself."
+            )
+        part.replace(target)
 
 
-def abandon(file: FileProgress, state: Path, found: bytes | None) -> None:
+def abandon(file: FileProgress, job: AdaptJob, found: bytes | None) -> None:
     """Go back to before a file that was begun. Its parts go first: without them, nobody goes on with it."""
-    for part in file.parts.values():
-        part.unlink(missing_ok=True)
-    put_back(state, found)
+    assert job.state is not None
+    remove_parts(file.parts.values(), job.folders)
+    put_back(job.state, found)
 
 
 def put_back(state: Path, found: bytes | None) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.adapting.paths import part_of
+from baserate.files.adapting.saved import FIRST_BYTES, STREAM_STATE
 from baserate.files.columns import Classes
 from baserate.files.content import SAMPLES_LENGTH, Content, ReadMark
 from baserate.files.errors import FileProblemError
@@ -16,26 +17,6 @@ from baserate.files.formats import SinkMark
 from baserate.files.rounds import ReadPosition
 from baserate.protocols import IntArray
 from baserate.state import Component, dumps, loads, write_atomically
-from baserate.state.declarations import (
-    Array,
-    Each,
-    Either,
-    Fields,
-    Flag,
-    Maybe,
-    Number,
-    Part,
-    Plain,
-    Saved,
-    Saves,
-    Spec,
-    Text,
-    Together,
-    Whole,
-    ints,
-)
-
-_BYTES = 16
 
 
 class LabelCounts(NamedTuple):
@@ -146,41 +127,6 @@ class FileProgress(NamedTuple):
         )
 
 
-_HASH = Text(pattern="[0-9a-f]*")
-_WINDOW = Whole(-(2**62), 2**62)
-_MARK = Fields({"size": Whole(), "footer": Array("u1", ("footer",))})
-_PROGRESS: dict[str, Spec] = {
-    "name": Text(),
-    "fingerprint": Maybe(_HASH),
-    "options": Plain(),
-    "token": Text(pattern="[0-9a-f]{8}"),
-    "piece_rows": Whole(1),
-    "position": Together((Whole(), Whole(), Whole())),
-    "out": Maybe(_MARK),
-    "rounds": Maybe(Fields({"size": Whole(), "footer": Array("u1", ("rounds_footer",))})),
-    "before": Array("u1", ("before",)),
-    "found": Maybe(Array("u1", ("found",))),
-    "ids": Maybe(Array("u8", ("rows",))),
-    "finished": Flag(),
-    "read": Maybe(Together((Whole(), _HASH))),
-}
-
-
-def _check_stream(saved: Saved) -> str:
-    bank, clock = saved.state["adapter"].cls is Bank, saved.state["clock"]
-    if clock is not None:
-        n = saved.sizes.get("keys")
-        if bank != isinstance(clock[1], np.ndarray) or (bank and n != len(saved.state["adapter"].state["_keys"])):
-            return "has a clock of other keys than its adapter has"
-    file = saved.state["file"]
-    if file is not None:
-        named = file["options"].get("-o", 0) if isinstance(file["options"], dict) else 0
-        rounds = file["options"].get("--rounds-file", 0) if named != 0 else 0
-        if not all(place is None or isinstance(place, str) for place in (named, rounds)):
-            return "names no outputs"
-    return ""
-
-
 class StreamState(Component, saved_as="adapt_state"):
     """The state of a stream that comes in files.
 
@@ -206,21 +152,8 @@ class StreamState(Component, saved_as="adapt_state"):
         The last file.
     """
 
-    saves = Saves(
-        state={
-            "adapter": Either((Part(RegressAndReweight, {"k": "k"}, fitted=True), Part(Bank, {"k": "k"}))),
-            "classes": Fields({"columns": Each(Text(), "k"), "names": Each(Text(), "k"), "numbered": Flag()}),
-            "holdout": Text(),
-            "files": Whole(),
-            "rows": Whole(),
-            "finished_files": Array("u1", ("finished", 2 * _BYTES)),
-            "label_counts": Fields({name: Whole() for name in LabelCounts._fields}),
-            "late_labels": Whole(),
-            "clock": Maybe(Together((Number(0.0), Either((_WINDOW, ints("keys", low=-(2**62), high=2**62)))))),
-            "file": Maybe(Fields(_PROGRESS)),
-        },
-        check=_check_stream,
-    )
+    saves = STREAM_STATE
+
     adapter: RegressAndReweight | Bank
     classes: Classes
     holdout: str
@@ -228,7 +161,7 @@ class StreamState(Component, saved_as="adapt_state"):
     def __init__(self) -> None:
         self.files = 0
         self.rows = 0
-        self.finished_files = np.empty((0, 2 * _BYTES), dtype=np.uint8)
+        self.finished_files = np.empty((0, 2 * FIRST_BYTES), dtype=np.uint8)
         self.label_counts = LabelCounts()
         self.late_labels = 0
         self.clock: Clock | None = None
@@ -268,11 +201,11 @@ class StreamState(Component, saved_as="adapt_state"):
 
     def has_done(self, content: Content) -> bool:
         """Tell whether a file was taken in; reads it only if there is one with the same samples."""
-        samples, contents = self.finished_files[:, :_BYTES], self.finished_files[:, _BYTES:]
-        alike = contents[(samples == _first_bytes(content.samples)[:_BYTES]).all(axis=1)]
+        samples, contents = self.finished_files[:, :FIRST_BYTES], self.finished_files[:, FIRST_BYTES:]
+        alike = contents[(samples == _first_bytes(content.samples)[:FIRST_BYTES]).all(axis=1)]
         if not len(alike):
             return False
-        mine = _first_bytes(content.whole())[_BYTES:]
+        mine = _first_bytes(content.whole())[FIRST_BYTES:]
         return bool((alike == mine).all(axis=1).any())
 
     def begin(self, file: FileProgress, found: bytes | None) -> FileProgress:
@@ -314,8 +247,8 @@ def _array(data: bytes) -> NDArray[np.uint8]:
 
 def _first_bytes(fingerprint: str) -> NDArray[np.uint8]:
     """The first bytes of both parts of a fingerprint; zeros in the place of a part that is not there."""
-    parts = (bytes.fromhex(part)[:_BYTES] for part in (fingerprint[:SAMPLES_LENGTH], fingerprint[SAMPLES_LENGTH:]))
-    return _array(b"".join(part.ljust(_BYTES, b"\0") for part in parts))
+    parts = (bytes.fromhex(part)[:FIRST_BYTES] for part in (fingerprint[:SAMPLES_LENGTH], fingerprint[SAMPLES_LENGTH:]))
+    return _array(b"".join(part.ljust(FIRST_BYTES, b"\0") for part in parts))
 
 
 def read_state_file(path: Path) -> bytes | None:

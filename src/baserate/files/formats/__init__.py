@@ -126,9 +126,14 @@ def open_sink(path: Path | None, format: Format, mark: SinkMark | None = None) -
     if path is None:
         file = sys.stdout.buffer
     elif mark is None:
-        file = path.open("w+b", buffering=0)
+        file = open(path, "w+b", buffering=0, opener=_not_through_links)  # noqa: SIM115
     else:
-        file = path.open("r+b", buffering=0)
+        file = open(path, "r+b", buffering=0, opener=_not_through_links)  # noqa: SIM115
         file.truncate(mark.size)
         file.seek(0, os.SEEK_END)
     return format.sink(file, mark)
+
+
+def _not_through_links(path: str, flags: int) -> int:
+    """Open a file that is ours alone: a link in its place would lead to another, which would be written over."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)

@@ -97,7 +97,13 @@ class ParquetSink(FileSink):
         self._n_rows = 0
         self._frame = b""
         if mark is not None and mark.footer:
-            self._groups, self._n_rows, self._frame = part_of_footer(mark.footer)
+            try:
+                self._groups, self._n_rows, self._frame = part_of_footer(mark.footer)
+            except Exception as error:  # bytes out of a state file, which may be anything
+                file.close()
+                raise ValueError(
+                    "the state does not know the end of the output that was begun; use --restart."
+                ) from error
 
     def append(self, frame: Any) -> None:
         # Probabilities hardly compress: zstd takes twice as long to make the file a twentieth smaller.

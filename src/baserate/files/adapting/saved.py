@@ -1,0 +1,138 @@
+"""The declaration of what the state of ``baserate adapt`` saves."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.files.rounds import LATEST
+from baserate.state.declarations import Part, Saved, Saves
+from baserate.state.specs import (
+    Array,
+    Each,
+    Either,
+    Fields,
+    Flag,
+    Maybe,
+    Number,
+    Spec,
+    Text,
+    Together,
+    Whole,
+    ints,
+)
+
+FIRST_BYTES = 16
+"""The number of bytes that are kept of each part of a fingerprint."""
+LARGEST_PIECE = 1 << 17
+"""The most rows of a piece."""
+_DIGEST = "[0-9a-f]{64}"
+_WINDOW = 1 << 62  # the number of a window of time is nearer to 0; and of a key that had none, it is the lowest
+
+
+def _bytes(size: str) -> Array:
+    return Array("u1", (size,))
+
+
+def _mark(size: str) -> Spec:
+    return Maybe(Fields({"size": Whole(), "footer": _bytes(size)}))
+
+
+_OPTIONS = Fields(
+    {
+        "-o": Maybe(Text()),
+        "--out-format": Text(),
+        "--format": Text(),
+        "--rounds-file": Maybe(Text()),
+        **dict.fromkeys(("--labels", "--key", "--time", "--id"), Maybe(Text())),
+        "--rounds": Together((Whole(), Number(0.0, LATEST))),
+        "--out-prefix": Text(),
+        "--only": Flag(),
+        "--wide": Flag(),
+        "--level": Number(0.0, 1.0),
+        "--wait": Whole(),
+        "--late": Maybe(Text()),
+    }
+)
+_FILE = Fields(
+    {
+        "name": Text(),
+        "fingerprint": Maybe(Text(pattern=f"({_DIGEST}){{1,2}}")),
+        "options": _OPTIONS,
+        "token": Text(pattern="[0-9a-f]{8}"),
+        "piece_rows": Whole(1, LARGEST_PIECE),
+        "position": Together((Whole(), Whole(), Whole())),
+        "out": _mark("out"),
+        "rounds": _mark("rounds"),
+        "before": _bytes("before"),
+        "found": Maybe(_bytes("found")),
+        "ids": Maybe(Array("u8", ("ids",))),
+        "finished": Flag(),
+        "read": Maybe(Together((Whole(), Text(pattern=_DIGEST)))),
+    }
+)
+
+
+def _check(saved: Saved) -> str:
+    state = saved.state
+    keyed = issubclass(state["adapter"].cls, Bank)
+    for names in (state["classes"]["columns"], state["classes"]["names"]):
+        if len(set(names)) < len(names):
+            return "names a class twice"
+    counts = state["label_counts"]
+    if max(counts["model_right"], counts["adapted_right"]) > counts["labelled"] or counts["labelled"] > state["rows"]:
+        return "counts more labels than rows, or more right ones than labels"
+    if len(state["finished_files"]) > state["files"]:
+        return "knows more files than it has taken in"
+    if state["clock"] is not None and keyed == isinstance(state["clock"][1], int):
+        return "has a clock for keys and none, or the other way round"
+    return "" if state["file"] is None else _check_file(state["file"], state["rows"], keyed=keyed)
+
+
+def _check_file(file: dict[str, Any], rows: int, *, keyed: bool) -> str:
+    row, _, mark_row = file["position"]
+    options = file["options"]
+    if not mark_row <= row <= rows:
+        return "is in the midst of a file of more rows than it has taken in"
+    if keyed != (options["--key"] is not None):
+        return "has keys and a file without, or the other way round"
+    targets = [options[name] for name in ("-o", "--rounds-file")]
+    if any(path is not None and not _is_place(path) for path in targets):
+        return "names an output that is no path of a file"
+    kept = [file[name] for name in ("found", "ids", "out", "rounds", "read")]
+    if file["fingerprint"] is not None and len(file["fingerprint"]) != (128 if file["finished"] else 64):
+        return "does not have the hash of its file"
+    if file["finished"]:
+        return "is done with a file that it keeps parts of" if any(part is not None for part in kept) else ""
+    if [mark is None for mark in (file["out"], file["rounds"])] != [path is None for path in targets]:
+        return "does not say how long the outputs are"
+    if (None if file["ids"] is None else len(file["ids"])) != (None if options["--id"] is None else row):
+        return "does not have the ids of its rows"
+    return ""
+
+
+def _is_place(path: str) -> bool:
+    return "\0" not in path and os.path.normpath(path) == path and Path(path).is_absolute() and Path(path).name != ""
+
+
+STREAM_STATE = Saves(
+    state={
+        "adapter": Either((Part(RegressAndReweight, {"k": "k"}, fitted=True), Part(Bank, {"k": "k", "keys": "keys"}))),
+        "classes": Fields({"columns": Each(Text(), "k"), "names": Each(Text(), "k"), "numbered": Flag()}),
+        "holdout": Text(pattern=f"({_DIGEST}{_DIGEST})?"),
+        "files": Whole(),
+        "rows": Whole(),
+        "finished_files": Array("u1", ("finished_files", 2 * FIRST_BYTES)),
+        "label_counts": Fields(dict.fromkeys(("labelled", "model_right", "adapted_right"), Whole())),
+        "late_labels": Whole(),
+        "clock": Maybe(
+            Together(
+                (Number(0.0, LATEST), Either((Whole(-_WINDOW, _WINDOW), ints("keys", low=-_WINDOW, high=_WINDOW))))
+            )
+        ),
+        "file": Maybe(_FILE),
+    },
+    check=_check,
+)
+"""The declaration of a `StreamState`."""
