@@ -99,7 +99,7 @@ class Mutator:
         if "$class" in node and all(isinstance(node.get(half), dict) for half in ("params", "state")):
             kind = rng.randrange(6)
             if kind == 0:
-                node["$class"] = rng.choice([*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []])
+                node["$class"] = _one_of([*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []], rng)
                 return f"$class {node['$class']!r}"
             if kind == 1:
                 node["layout"] = rng.choice([0, 2, -1, None, True, 1.0, "1", 10**9])
@@ -111,7 +111,7 @@ class Mutator:
             if kind == 4:  # a parameter that the state holds a second time
                 names = [*node["params"], "set_state", "__class__", "predict", "__dict__", "_layout", "saves"]
                 name = rng.choice(names)
-                node["state"][name] = rng.choice([*NUMBERS, *TEXTS, *OTHERS, node["params"].get(name)])
+                node["state"][name] = _one_of([*NUMBERS, *TEXTS, *OTHERS, node["params"].get(name)], rng)
                 return f"{name} in state"
             half = rng.choice(["params", "state"])
             other = rng.choice(self._alike[node["$class"]] if node["$class"] in self._names else self._parts)
@@ -121,7 +121,7 @@ class Mutator:
             inner = node["$generator"]
             part = rng.choice([inner, inner["state"]]) if isinstance(inner, dict) and "state" in inner else node
             name = rng.choice(list(part))
-            part[name] = rng.choice([*NUMBERS, *OTHERS, 2**128, 2**128 - 1, 2**32, "MT19937", "PCG64DXSM"])
+            part[name] = _one_of([*NUMBERS, *OTHERS, 2**128, 2**128 - 1, 2**32, "MT19937", "PCG64DXSM"], rng)
             return f"$generator {name}"
         return _of_names(node, rng)
 
@@ -130,7 +130,7 @@ class Mutator:
         if kind == 0 and node:
             del node[rng.randrange(len(node))]
         elif kind == 1:
-            node.insert(rng.randrange(len(node) + 1), rng.choice([*NUMBERS, *TEXTS, *OTHERS]))
+            node.insert(rng.randrange(len(node) + 1), _one_of([*NUMBERS, *TEXTS, *OTHERS], rng))
         elif kind == 2:
             node.extend(copy.deepcopy(node))
         elif kind == 3:
@@ -175,6 +175,11 @@ def _moved(draft, golden, node):
     return {name: _moved(draft, golden, item) for name, item in node.items()}
 
 
+def _one_of(values, rng):
+    """A copy of one of the values: what hangs in a tree is changed later, and must not be shared."""
+    return copy.deepcopy(rng.choice(values))
+
+
 def _of_value(place, node, rng):
     kind = rng.randrange(8)
     if kind == 0:
@@ -187,9 +192,9 @@ def _of_value(place, node, rng):
         value = rng.choice([node + 1, node - 1, -node, node * 2, node * 0.999, node / 1e9, float(node), str(node)])
         shown = repr(value)
     else:
-        value = rng.choice([*NUMBERS, *NUMBERS, *TEXTS, *OTHERS])
+        value = _one_of([*NUMBERS, *NUMBERS, *TEXTS, *OTHERS], rng)
         shown = repr(value)[:40]
-    place.owner[place.key] = copy.deepcopy(value) if kind else value
+    place.owner[place.key] = value
     return shown
 
 
@@ -198,7 +203,7 @@ def _of_names(node, rng):
     kind = rng.randrange(4)
     if not names or kind == 0:
         name = rng.choice(["more", "$array", "$class", "$tuple", "$model", "$generator", "__class__", "n_classes"])
-        node[name] = rng.choice([*NUMBERS, *TEXTS, *OTHERS])
+        node[name] = _one_of([*NUMBERS, *TEXTS, *OTHERS], rng)
         return f"adds {name}"
     name = rng.choice(names)
     if kind == 1:
@@ -214,7 +219,7 @@ def _of_names(node, rng):
 
 def _of_manifest(draft, rng):
     name = rng.choice([*draft.tree, "more"])
-    draft.tree[name] = rng.choice([*NUMBERS, *TEXTS, *OTHERS])
+    draft.tree[name] = _one_of([*NUMBERS, *TEXTS, *OTHERS], rng)
     return f"manifest {name}"
 
 
