@@ -88,7 +88,7 @@ class Mutator:
             )
             return f"array number {node['$array']!r}"
         if rng.random() < 0.05:
-            node["scalar"] = rng.choice([not node["scalar"], None, 1, "x"])
+            node["scalar"] = rng.choice([not node.get("scalar"), None, 1, "x"])
             return f"scalar {node['scalar']!r}"
         name, change = rng.choice(_OF_ARRAYS)
         with np.errstate(all="ignore"):
@@ -99,7 +99,9 @@ class Mutator:
         if "$class" in node and all(isinstance(node.get(half), dict) for half in ("params", "state")):
             kind = rng.randrange(6)
             if kind == 0:
-                node["$class"] = _one_of([*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []], rng)
+                node["$class"] = _one_of(
+                    [*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []], rng
+                )
                 return f"$class {node['$class']!r}"
             if kind == 1:
                 node["layout"] = rng.choice([0, 2, -1, None, True, 1.0, "1", 10**9])

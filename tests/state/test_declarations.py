@@ -293,6 +293,7 @@ def changed(**entries):
         ({"wheel": {"$class": "test_wheel", "layout": 1, "params": {"n": 0}, "state": {}}}, "holds Cart.wheel"),
         ({"wheel": {"$array": 0, "scalar": False}}, "array 0 in two places"),
         ({"brake": None}, "holds Cart.brake"),
+        ({"brake": {"$tuples": []}}, "holds entries of an unknown kind"),
     ],
     ids=str,
 )

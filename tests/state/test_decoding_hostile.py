@@ -10,6 +10,7 @@ import pytest
 from baserate import Bank
 from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.calibrators import BCTS
+from baserate.marginals import BBSE
 from baserate.state import dumps, loads
 from baserate.trackers import Arrows, FollowTheFixedWindow, FollowTheHistory
 
@@ -181,3 +182,10 @@ def test_what_is_refused_leaves_nothing_behind():
     with pytest.raises(ValueError, match="prior_ with a number below"):
         loads(dumps(broken))
     assert dumps(loads(before)) == before
+
+
+def test_a_part_whose_methods_have_the_right_names_but_are_others():
+    adapter = running(rounds=0, marginals=BBSE(), tracker=FollowTheHistory(K))
+    adapter.marginals_ = running(rounds=0)._monitor._accuracy
+    with pytest.raises(ValueError, match="marginals_ that is a AccuracyEstimate, not a MarginalEstimator"):
+        loads(dumps(adapter))

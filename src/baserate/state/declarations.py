@@ -6,6 +6,8 @@ saved part (`Part`), which says which of its sizes must be its owner's. A file h
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import signature
 from typing import Any, NamedTuple, Self
 
 from baserate.state.specs import (
@@ -93,7 +95,7 @@ class Part:
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse anything else, and a part whose own declaration refuses it."""
-        if not isinstance(value, SavedPart) or not issubclass(value.cls, self.kind):
+        if not isinstance(value, SavedPart) or not _follows(value.cls, self.kind):
             found = value.cls.__name__ if isinstance(value, SavedPart) else type(value).__name__
             raise UnreadableError(f"holds {where} that is a {found}, not a {self.kind.__name__}")
         if self.fitted and not value.state and vars(value.cls).get("saves") is not None:
@@ -102,6 +104,25 @@ class Part:
         for inner, outer in self.sizes.items():
             if inner in found:
                 sizes.agree(outer, found[inner], where)
+
+
+@cache
+def _follows(cls: type, kind: Any) -> bool:
+    """Return whether a class is of a kind: for a protocol, with methods that need arguments where its methods do.
+
+    Python itself compares names only, by which an `AccuracyEstimate` would be an estimator of class mixes.
+    """
+    if not issubclass(cls, kind):
+        return False
+    methods = [name for name, method in vars(kind).items() if callable(method) and not name.startswith("_")]
+    return not getattr(kind, "_is_protocol", False) or all(
+        _needs_arguments(getattr(cls, name)) for name in methods if _needs_arguments(vars(kind)[name])
+    )
+
+
+def _needs_arguments(method: Any) -> bool:
+    given = list(signature(method).parameters.values())[1:]  # without self
+    return any(argument.default is argument.empty for argument in given)
 
 
 class Saved(NamedTuple):
