@@ -203,6 +203,7 @@ REFUSED = [
     (Text(("a", "b")), "c", "none of"),
     (Plain(), SavedPart(Wheel, {"n": 2}, {}), "not plain data"),
     (Plain(), [{"a": object()}], "not plain data"),
+    (Plain(), [2**63], "more than 64 bits"),
     (Foreign(), None, "no model"),
     (Foreign(), SavedPart(Wheel, {"n": 2}, {}), "no model"),
     (Generator(), 3, "no random generator"),

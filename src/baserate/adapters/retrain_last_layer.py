@@ -12,6 +12,8 @@ from baserate.state.declarations import Maybe, Number, Part, Whole, floats
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_real
 
+_MOST_EPOCHS = 10_000
+
 
 class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     """Trains the last layer anew in every round, on the holdout re-weighted to the tracked class mix.
@@ -32,7 +34,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     marginals : MarginalEstimator, optional
         Turns a batch into a sighting, from the probabilities of the model as trained. Default: `BBSE`.
     epochs : int
-        Steps of gradient descent in a round.
+        Steps of gradient descent in a round, at most 10,000.
     step_size : float, optional
         Default: one over a bound of the loss's curvature, at which descent is safe whatever the features' scale.
     momentum : float, optional
@@ -71,7 +73,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
         {
             "tracker": Maybe(Part(Tracker)),
             "marginals": Maybe(Part(MarginalEstimator)),
-            "epochs": Whole(1),
+            "epochs": Whole(1, _MOST_EPOCHS),
             "step_size": Maybe(Number(0.0, 1e9)),
             "momentum": Maybe(Number(0.0, 1.0)),
         },
@@ -102,7 +104,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
         self.momentum = momentum
 
     def _check_parameters(self, head: FloatArray) -> None:
-        check_integer(self.epochs, "epochs", 1)
+        check_real(check_integer(self.epochs, "epochs", 1), "epochs", 1, _MOST_EPOCHS)
         if self.step_size is not None:
             check_real(self.step_size, "step_size", 0.0, np.inf, closed=False)
         if self.momentum is not None:

@@ -212,6 +212,8 @@ class Plain:
                 self.check(item, where, sizes)
         elif not (value is None or isinstance(value, bool | int | float | str | np.ndarray | np.generic)):
             raise UnreadableError(f"holds {where} that is a {type(value).__name__}, not plain data")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise UnreadableError(f"holds {where} that is a whole number of more than 64 bits")
 
 
 @dataclass(frozen=True)
