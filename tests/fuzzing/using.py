@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
+from baserate.calibrators._softmax_map import SoftmaxMap
 from baserate.checks._roles import ESTIMATES, PROBA, X, Y, role_of
 from baserate.files.adapting.state import StreamState
 from baserate.protocols import Adapter, CorrectableTracker, Learner, Tracker
@@ -142,8 +143,8 @@ def _use_in_role(obj):
             samples = _features(obj._pool.X.shape[1] or 3)
             check(obj.predict_proba(samples[:7]), k)
             obj.update(samples[rows], Y[rows] % k)
-        elif len(getattr(obj, "scales_", "abc")) != 3:
-            check(obj.transform(_samples(obj, len(obj.scales_))), len(obj.scales_))  # of another number of classes
+        elif k != 3:
+            check(obj.transform(_samples(obj, k)), k)  # a calibrator of another number of classes
             break
         else:
             check(role.output(obj), 3 if role.on_simplex else None)
@@ -188,6 +189,8 @@ def _k_of(obj):
         return len(obj.predict())
     if isinstance(obj, Learner):
         return obj.n_classes
+    if isinstance(obj, SoftmaxMap) and hasattr(obj, "scales_"):
+        return len(obj.scales_)
     role_of(obj).output(obj)  # complains where it was never fitted
     return 3
 
