@@ -149,6 +149,20 @@ def test_a_compressed_file_loads_where_it_is_allowed_to_grow():
     assert dumps(loads(target.getvalue(), max_bytes=10**6)) == dumps(FollowTheHistory(300))
 
 
+def test_a_manifest_that_is_all_of_a_large_file():
+    good, target = zipfile.ZipFile(io.BytesIO(dumps(FollowTheHistory(2)))), io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in good.namelist():
+            blanks = bytes(2**25).replace(b"\0", b" ") if name == "manifest.json" else b""
+            archive.writestr(name, good.read(name) + blanks)
+    data = target.getvalue()
+    with pytest.raises(
+        ValueError, match=r"has a manifest that takes 33,\d{3},\d{3} bytes .* allow more with max_bytes="
+    ):
+        loads(data)
+    assert dumps(loads(data, max_bytes=len(data))) == dumps(FollowTheHistory(2))
+
+
 @pytest.mark.parametrize("shape", ["(10**12,)", "(2**40, 2**40)", "(3,)", "(-1,)"])
 def test_an_array_whose_header_says_another_size(shape):
     good, target = zipfile.ZipFile(io.BytesIO(dumps(FollowTheHistory(2)))), io.BytesIO()

@@ -16,6 +16,7 @@ from baserate.state.registry import resolve
 from baserate.state.unreadable import UnreadableError
 
 _OLDEST = 2
+_MANIFEST = 2**25  # bytes of text, which takes many times its length in memory: a million waiting ids
 _HEADER = 10_000  # characters of an array's header: numpy's own limit
 
 
@@ -28,13 +29,13 @@ def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = Non
     name : str
         What to call them in an error.
     max_bytes : int, optional
-        How much memory the parts of the file may take together. Default: as much as the file has bytes, which is enough
-        for every file that `dumps` makes: nothing in it is compressed.
+        How many bytes the parts of the file may take together when they are unpacked. Default: as many as the file has,
+        as nothing is compressed in those that `dumps` makes, and 33 million for the text among them.
     **models
         As in `load`.
     """
     try:
-        arrays, manifest = _unpack(data, len(data) if max_bytes is None else max_bytes)
+        arrays, manifest = _unpack(data, max_bytes)
         reader = _Reader(arrays, models, manifest.get("version"))
         part = reader.read(manifest.get("object"))
         if not isinstance(part, SavedPart):
@@ -51,20 +52,26 @@ def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = Non
     return obj
 
 
-def _unpack(data: bytes, max_bytes: int) -> tuple[list[np.ndarray[Any, Any]], dict[str, Any]]:
+def _unpack(data: bytes, max_bytes: int | None) -> tuple[list[np.ndarray[Any, Any]], dict[str, Any]]:
     """The arrays and the manifest of an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
-        if total > max_bytes:
-            raise UnreadableError(
-                f"takes {total:,} bytes when it is unpacked, and {max_bytes:,} are allowed; if you trust it, allow "
-                f"more with max_bytes={total}"
-            )
+        _check_size(total, len(data) if max_bytes is None else max_bytes, "takes", total)
         if "manifest.json" not in archive.namelist():
             raise UnreadableError("is not a baserate state file (it has no manifest)")
+        if max_bytes is None:
+            _check_size(archive.getinfo("manifest.json").file_size, _MANIFEST, "has a manifest that takes", total)
         manifest = _checked_manifest(json.loads(archive.read("manifest.json")))
         return [_array(archive.read(f"{i}.npy")) for i in range(len(members) - 1)], manifest
+
+
+def _check_size(found: int, allowed: int, which: str, total: int) -> None:
+    if found > allowed:
+        raise UnreadableError(
+            f"{which} {found:,} bytes when it is unpacked, and {allowed:,} are allowed; if you trust it, allow more "
+            f"with max_bytes={total}"
+        )
 
 
 def _checked_manifest(manifest: Any) -> dict[str, Any]:

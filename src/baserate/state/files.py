@@ -57,8 +57,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, **models
     path : path
         The file. It may come from anybody: nothing in it is run, and everything in it is checked before it is used.
     max_bytes : int, optional
-        How much memory the parts of the file may take together. Default: as much as the file is long, which is enough
-        for every file that `save` writes.
+        How many bytes the parts of the file may take together when they are unpacked. Default: as many as the file has,
+        as nothing is compressed in those that `save` writes, and 33 million for the text among them.
     **models
         Foreign models by the name of their parameter, such as ``estimator=model``: they are not saved with an object.
 

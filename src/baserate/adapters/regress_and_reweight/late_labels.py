@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from baserate.protocols import UNLABELLED, CorrectableTracker, FloatArray, IntArray, Key, Tracker
 from baserate.state import Component
 from baserate.state.declarations import Each, Either, Plain, Saved, Saves, Text, Whole, priors
-from baserate.validation import check_integer, check_keys, check_labels
+from baserate.validation import SUM_TOLERANCE, check_integer, check_keys, check_labels
 
 
 class RepeatedIdError(ValueError):
@@ -93,7 +93,7 @@ class LateLabels(Component, saved_as="late_labels"):
         state={
             "missed_": Whole(),
             "ids": Each(Either((Text(), Whole(-(2**63), 2**63 - 1))), "samples"),
-            "rows": Each(priors("k"), "samples"),
+            "rows": Each(priors("k", within=SUM_TOLERANCE), "samples"),
             "own": Each(Whole(), "samples"),
             "note_of_row": Each(Whole(), "samples"),
             "notes": Each(Plain(), "notes"),
