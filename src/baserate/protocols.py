@@ -99,7 +99,8 @@ class Experts(NamedTuple):
     """The class mixes that a mixture of experts weighs against each other, and the samples behind each.
 
     First come the experts that forget, by growing memory (each remembers twice as long as the one before, the last one
-    everything), then the one that always predicts the birth value, then those that recall an earlier class mix.
+    everything), then the one that always predicts the birth value, then those that recall an earlier class mix, then
+    those that take in every sample since they began.
 
     Attributes
     ----------
@@ -111,6 +112,9 @@ class Experts(NamedTuple):
         Number of samples that each expert has counted, plus one for its prior.
     n_forgetting : int
         Number of experts that forget, which is also the index of the birth value's expert.
+    n_counting : int
+        Number of experts that count samples by their class probabilities, and so lag behind; the others, the last ones,
+        predict nearly the likeliest mix.
     margin : (k,) array
         Largest difference of a class's share from the birth value that is put down to the holdout's error.
     """
@@ -119,6 +123,7 @@ class Experts(NamedTuple):
     mixes: FloatArray
     sizes: FloatArray
     n_forgetting: int
+    n_counting: int
     margin: FloatArray
 
 

@@ -160,7 +160,7 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
 
     def _beliefs(self, mixture: ExpertTracker) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return each expert's weight, its mean and variance for each class, and the mean number of samples."""
-        weights, mixes, sizes, birth, margin = mixture.weighted_experts()  # those before the birth value's forget
+        weights, mixes, sizes, birth, counting, margin = mixture.weighted_experts()  # those before `birth` forget
         forgetting = weights[:birth] / weights[:birth].sum()
         sizes[birth] = forgetting @ sizes[:birth]
         centre = mixture.predict()
@@ -172,7 +172,9 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         holdout = np.maximum((q**2 / n_class) @ squares - q**2 / n_class, 0.0)
         excess = np.maximum(q @ squares - q, 0.0)
         lead = _lead(mixes, birth)
-        means = np.clip(solved + _undamped(mixes + lead - centre, centre, estimates.inverse), 0.0, 1.0)
+        moved = mixes + lead - centre
+        moved[:counting] = _undamped(moved[:counting], centre, estimates.inverse)
+        means = np.clip(solved + moved, 0.0, 1.0)
         apart = forgetting @ means[:birth] - mixes[birth]
         means[birth] = mixes[birth]
         variances = (means * (1.0 - means) + excess) / sizes[:, np.newaxis]

@@ -28,8 +28,6 @@ NEW_MIX_THRESHOLD = 5.0
 """Log-likelihood ratio of the memories to the known mixes, over the latest rounds, above which these rounds become a
 known mix of their own: about 150 times likelier."""
 
-_MOST_IDLE = 10_000  # rounds without samples that are simulated one by one
-
 KEPT = np.append(1.0 - 0.5 ** np.arange(LONGEST + 1), 1.0)
 """Share of its counts that each memory keeps from one round to the next."""
 _KEPT_BY_ALL = np.append(KEPT, np.ones(EXPERTS - MEMORIES))  # only memories fade
@@ -45,8 +43,9 @@ WEIGHT, LIKELIHOOD, COUNTED, SPARE_1, SPARE_2 = range(5)
 """Weight of each expert, averaged over switching rates; likelihood of the batch under it, up to a common factor; share
 of each sample that it counts; and two rows of scratch space."""
 # `per_class` has k numbers in each of these rows:
-BIRTH, MIXTURE, COUNT, SPARE = range(4)
-"""The birth value; the weighted mean of all experts; the number of samples of each class; and scratch space."""
+BIRTH, MIXTURE, COUNT, SPARE, JUDGED = range(5)
+"""The birth value; the weighted mean of all experts; the number of samples of each class; scratch space; and the mix
+that the birth value is judged by."""
 # The whole tables are passed from function to function, because numba would count references to every slice or tuple of
 # arrays. Loops run to `m`, which is read from a table, and not to the constant `EXPERTS`: the compiler would unroll a
 # short loop of known length instead of vectorising it.
@@ -55,7 +54,19 @@ BIRTH, MIXTURE, COUNT, SPARE = range(4)
 @compiled
 def make_tables(k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Allocate the tables `mixes`, `per_expert` and `per_class`."""
-    return np.empty((k, EXPERTS)), np.empty((5, EXPERTS)), np.empty((4, k))
+    return np.empty((k, EXPERTS)), np.empty((5, EXPERTS)), np.empty((5, k))
+
+
+@compiled_within
+def set_birth(birth: FloatArray, per_class: FloatArray) -> None:
+    """Set the row `BIRTH`: the birth value, in which no class is ruled out."""
+    total = 0.0
+    for c in range(len(birth)):
+        per_class[BIRTH, c] = max(birth[c], _FLOOR)
+        total += per_class[BIRTH, c]
+    total = 1.0 / total
+    for c in range(len(birth)):
+        per_class[BIRTH, c] *= total
 
 
 @compiled_within
@@ -65,15 +76,10 @@ def _set_expert_mixes(
     """Set `mixes`: the counts of each expert plus one sample's worth of the birth value, normalised."""
     m = per_expert.shape[1]
     k = len(birth)
-    total = 0.0
-    for c in range(k):
-        per_class[BIRTH, c] = max(birth[c], _FLOOR)
-        total += per_class[BIRTH, c]
-    total = 1.0 / total
+    set_birth(birth, per_class)
     for e in range(m):
         per_expert[SPARE_1, e] = 1.0
     for c in range(k):
-        per_class[BIRTH, c] *= total
         for e in range(m):
             per_expert[SPARE_1, e] += counts[c, e]
     for e in range(m):
@@ -207,8 +213,8 @@ def restore_birth_value(mixes: FloatArray, per_class: FloatArray) -> None:
 
 
 @compiled_within
-def scale_likelihoods(logs: FloatArray, per_expert: FloatArray) -> None:
-    """Set the row `LIKELIHOOD` from logarithms, relative to the largest among experts that have weight."""
+def scale_likelihoods(logs: FloatArray, per_expert: FloatArray) -> float:
+    """Set the row `LIKELIHOOD` from logarithms, relative to the largest among experts with weight; returns that one."""
     m = per_expert.shape[1]
     top = -np.inf
     for e in range(m):
@@ -216,6 +222,7 @@ def scale_likelihoods(logs: FloatArray, per_expert: FloatArray) -> None:
             top = max(top, logs[e])
     for e in range(m):
         per_expert[LIKELIHOOD, e] = np.exp(min(logs[e] - top, 0.0))
+    return top
 
 
 @compiled_within
@@ -350,31 +357,3 @@ def _least_used(counts: FloatArray, made: IntArray, t: int) -> int:
         if used < fewest:
             place, fewest = r, used
     return place
-
-
-@compiled
-def idle(
-    counts: FloatArray,
-    weights: FloatArray,
-    trust: FloatArray,
-    made: IntArray,
-    rounds: IntArray,
-    rows: IntArray,
-    idle_rounds: IntArray,
-) -> None:
-    """Let rounds without samples pass for some keys: memories fade, and weight is redistributed.
-
-    After `_MOST_IDLE` rounds the weights have converged, except under the switching rate 1 / t.
-    """
-    per_expert = make_tables(counts.shape[1])[1]
-    for j in range(len(rows)):
-        row, n = rows[j], idle_rounds[j]
-        if rounds[row, 0] == 0:
-            continue  # there is nothing to forget yet
-        for _ in range(min(n, _MOST_IDLE)):
-            rounds[row, 0] += 1
-            redistribute_weights(weights[row], trust[row], made[row], rounds[row, 0], per_expert)
-        rounds[row, 0] += max(n - _MOST_IDLE, 0)
-        for c in range(counts.shape[1]):
-            for e in range(MEMORIES):
-                counts[row, c, e] *= KEPT[e] ** n

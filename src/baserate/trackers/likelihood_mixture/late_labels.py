@@ -4,11 +4,14 @@ import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.trackers.likelihood_mixture.batch_update import judge_by_margin, judge_experts, posterior
+from baserate.trackers.likelihood_mixture.batch_update import begin_round, judge_round
+from baserate.trackers.likelihood_mixture.diagonal import correct_counts
 from baserate.trackers.likelihood_mixture.experts import (
+    BIRTH,
     COUNTED,
     EXPERTS,
     FIRST_RECALLED,
+    JUDGED,
     KEPT,
     MEMORIES,
     MIXTURE,
@@ -16,29 +19,61 @@ from baserate.trackers.likelihood_mixture.experts import (
     SWITCHING_RATES,
     load_key,
     make_tables,
+    set_birth,
 )
+from baserate.trackers.likelihood_mixture.likelihoods import posterior
+from baserate.trackers.likelihood_mixture.runs import FULL
+from baserate.trackers.likelihood_mixture.scoring import correct_scores, make_scratch
+from baserate.trackers.likelihood_mixture.state import Note, State
+
+
+def record_round(
+    state: State, margin: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray
+) -> Note:
+    """Return the record of the next round of a state of one key, which is not changed."""
+    copies = State(*(array.copy() for array in state))
+    judged, mixture, shares, run_mixes = _play_round(*copies, margin, proba, source_prior, labels)
+    return Note(int(state.rounds[0]) + 1, judged, mixture, shares, run_mixes, source_prior)
 
 
 @compiled
-def record_round(
+def _play_round(
     birth: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
+    doubted: FloatArray,
     doubt: float,
+    made: IntArray,
+    rounds: IntArray,
+    run_mixes: FloatArray,
+    overlaps: FloatArray,
+    sizes: FloatArray,
+    began: IntArray,
+    run_weights: FloatArray,
+    arms: FloatArray,
     margin: FloatArray,
     proba: FloatArray,
     source_prior: FloatArray,
     labels: IntArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mixes that experts are judged by, the mix that samples are counted by, and recalled mixes' shares."""
-    mixes, per_expert, per_class = make_tables(len(birth))
-    logs, inverse, n = np.empty(EXPERTS), 1.0 / source_prior, len(proba)
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the mixes that experts are judged by, the mix that samples are counted by, recalled mixes' shares, and
+    the mixes that runs are judged by.
+    """
+    n, k = proba.shape
+    mixes, per_expert, per_class = make_tables(k)
+    logs, inverse, scratch = np.empty(EXPERTS), 1.0 / source_prior, make_scratch(k if k <= FULL else 0, len(sizes))
     load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
-    judge_by_margin(counts, margin, proba, inverse, labels, 0, n, mixes, per_expert, per_class)
-    judged = mixes.copy()
-    judge_experts(weights.copy(), trust.copy(), doubt, proba, inverse, labels, 0, n, mixes, per_expert, per_class, logs)
-    return judged, per_class[MIXTURE].copy(), per_expert[COUNTED, FIRST_RECALLED:].copy()
+    begin_round(
+        counts, run_mixes, sizes, began, run_weights, arms, rounds[0] + 1, margin, proba, inverse, labels, 0, n,
+        mixes, per_expert, per_class,
+    )  # fmt: skip
+    judged, began_with = mixes.copy(), run_mixes.copy()
+    judge_round(
+        weights, trust, doubt, run_mixes, overlaps, sizes, run_weights, arms, proba, inverse, labels, 0, n,
+        mixes, per_expert, per_class, logs, scratch,
+    )  # fmt: skip
+    return judged, per_class[MIXTURE].copy(), per_expert[COUNTED, FIRST_RECALLED:].copy(), began_with
 
 
 @compiled
@@ -59,7 +94,7 @@ def _remaining_share(t: int, now: int, shares: FloatArray, made: IntArray) -> Fl
 @compiled
 def _correct_weights(
     weights: FloatArray, trust: FloatArray, made: IntArray, t: int, now: int, logs: FloatArray
-) -> None:
+) -> float:
     """Replace the likelihood of some samples of round t by that of their labels in today's weights.
 
     The best expert of round t is assumed to be still the best one with the probability that there was no switch since,
@@ -72,6 +107,11 @@ def _correct_weights(
     ----------
     logs : (m,) array
         Log-likelihood of the labels under each expert, minus that of the unlabelled samples.
+
+    Returns
+    -------
+    float
+        The same under the weighted experts.
     """
     asked = np.zeros(EXPERTS, dtype=np.bool_)
     top = -np.inf
@@ -80,7 +120,7 @@ def _correct_weights(
         if asked[e]:
             top = max(top, logs[e])
     if top == -np.inf:
-        return
+        return top
     means = np.empty(len(trust))
     stays = (1.0 - SWITCHING_RATES.max()) ** (now - t + 1)
     for s in range(len(trust)):
@@ -96,25 +136,65 @@ def _correct_weights(
     mean = (trust * means).sum()
     for s in range(len(trust)):
         trust[s] *= 1.0 - stays + stays * means[s] / mean
+    return float(np.log(mean)) + top
 
 
 @compiled
-def correct(
+def _correct_run_weights(
+    weights: FloatArray, arms: FloatArray, began: IntArray, t: int, now: int, logs: FloatArray, by_experts: float
+) -> None:
+    """Do the same for the weights of runs that held the samples, of the birth value, and of the two arms."""
+    source, top = len(weights) - 1, -np.inf
+    for e in range(source + 1):
+        if e == source or 0 < began[e] <= t:
+            top = max(top, logs[e])
+    if top == -np.inf or by_experts == -np.inf:
+        return
+    likely, total, stays = 0.0, 0.0, (1.0 - SWITCHING_RATES.max()) ** (now - t + 1)
+    for e in range(source + 1):
+        if e == source or 0 < began[e] <= t:
+            likely += weights[e] * np.exp(logs[e] - top)
+            total += weights[e]
+    mean = likely / total
+    for e in range(source + 1):
+        if e == source or 0 < began[e] <= t:
+            weights[e] *= 1.0 - stays + stays * np.exp(logs[e] - top) / mean
+    ahead = np.exp(min(max(np.log(mean) + top - by_experts, -700.0), 700.0))
+    arms[1] *= 1.0 - stays + stays * ahead / (arms[0] + arms[1] * ahead)
+    arms[0] = 1.0 - arms[1]
+
+
+def correct_round(state: State, note: Note, proba: FloatArray, labels: IntArray) -> None:
+    """Replace the class probabilities of some samples of a round by their labels, in the state of one key."""
+    _correct(*state, *note, proba, labels)
+
+
+@compiled
+def _correct(
+    birth: FloatArray,
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
     doubted: FloatArray,
+    doubt: float,
     made: IntArray,
     rounds: IntArray,
+    run_mixes: FloatArray,
+    overlaps: FloatArray,
+    sizes: FloatArray,
+    began: IntArray,
+    run_weights: FloatArray,
+    arms: FloatArray,
     t: int,
     mixes: FloatArray,
     mixture: FloatArray,
     shares: FloatArray,
+    run_mixes_then: FloatArray,
     source_prior: FloatArray,
     proba: FloatArray,
     labels: IntArray,
 ) -> None:
-    """Replace the class probabilities of some samples of round t by their labels, in counts and weights."""
+    """Replace the class probabilities of some samples of round t by their labels, in counts, runs and weights."""
     k = len(mixture)
     now, since, guess = rounds[0], rounds[1], np.empty(k)
     held, logs = _remaining_share(t, now, shares, made), np.zeros(EXPERTS)
@@ -131,4 +211,44 @@ def correct(
                 doubted[c] = max(doubted[c] + more, 0.0)
         for e in range(EXPERTS):
             logs[e] += np.log(mixes[labels[i], e] / guessed[e])
-    _correct_weights(weights, trust, made, t, now, logs)
+    by_experts = _correct_weights(weights, trust, made, t, now, logs)
+    if len(sizes) == 0:
+        return
+    run_logs = np.zeros(len(sizes))
+    for i in range(len(labels)):
+        row = proba[i] / source_prior
+        for e in range(len(sizes)):
+            run_logs[e] += np.log(run_mixes_then[labels[i], e] / (run_mixes_then[:, e] * row).sum())
+    _correct_run_weights(run_weights, arms, began, t, now, run_logs, by_experts)
+    _correct_runs(run_mixes, overlaps, sizes, began, birth, t, mixture, source_prior, proba, labels)
+
+
+@compiled
+def _correct_runs(
+    mixes: FloatArray,
+    overlaps: FloatArray,
+    sizes: FloatArray,
+    began: IntArray,
+    birth: FloatArray,
+    t: int,
+    mixture: FloatArray,
+    source_prior: FloatArray,
+    proba: FloatArray,
+    labels: IntArray,
+) -> None:
+    """Replace the class probabilities of some samples of round t by their labels, in the runs that hold them."""
+    k, m = mixes.shape
+    _, _, per_class = make_tables(k)
+    set_birth(birth, per_class)
+    per_class[JUDGED] = per_class[BIRTH]
+    holds, told, guessed, one = np.zeros(m), np.zeros(k), np.zeros(k), np.empty(k)
+    for e in range(m - 1):
+        holds[e] = 1.0 if 0 < began[e] <= t else 0.0
+    for i in range(len(labels)):
+        told[labels[i]] += 1.0
+        posterior(mixture / source_prior, proba[i], one)
+        guessed += one
+    if k <= FULL:
+        correct_scores(mixes, overlaps, sizes, holds, told, proba, 1.0 / source_prior, per_class)
+    else:
+        correct_counts(mixes, sizes, holds, told, guessed, per_class)

@@ -1,62 +1,19 @@
 """LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood they give to the samples."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
-from baserate.state.declarations import Saved, Together, Whole, floats, ints, priors
-from baserate.trackers._tracker import ONE_KEY, BankedTracker, has_one_key, saved_rows
+from baserate.trackers._tracker import ONE_KEY, BankedTracker
 from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels
+from baserate.trackers.likelihood_mixture.state import SAVED_NOTE, SAVES, Note, State, new_state
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 _NO_PREDICTIONS = np.empty((0, 0))
-
-
-class State(NamedTuple):
-    """State of each key; all arrays have a leading axis of keys."""
-
-    births: FloatArray
-    """The class mix that is predicted before the first round."""
-    counts: FloatArray
-    """Soft counts of each class by each expert."""
-    weights: FloatArray
-    """Weights of the experts, under each switching rate."""
-    trust: FloatArray
-    """Weights of the switching rates."""
-    doubted: FloatArray
-    """Class counts of the latest rounds, while no known mix explains them."""
-    doubt: FloatArray
-    """Evidence that no known mix explains them, as a log-likelihood ratio; zero for none."""
-    made: IntArray
-    """First and last round that each recalled mix was learned from; zero for a free place."""
-    rounds: IntArray
-    """Number of rounds, and the round in which `doubt` began."""
-
-
-class Note(NamedTuple):
-    """Record of a round, with which `correct` can count its samples again by their labels."""
-
-    t: int
-    """Number of the round, from 1."""
-    mixes: FloatArray
-    """The class mix that each expert was judged by."""
-    mixture: FloatArray
-    """The class mix with which class probabilities of the samples were computed."""
-    shares: FloatArray
-    """Share of each sample that each recalled mix has counted."""
-    source_prior: FloatArray
-
-
-def _fits_together(saved: Saved) -> str:
-    """Check that every expert but recalled mixes has weight, as each has a share of it after every round."""
-    if problem := has_one_key(saved):
-        return problem
-    weights = saved.state["_state"]["trust"][0] @ saved.state["_state"]["weights"][0]
-    return "" if (weights[: experts.MEMORIES + 1] > 0.0).all() else "has experts without weight"
+_FOLDS = 10  # parts of a batch that are left out one after the other
+_MOST_ROWS = 200_000  # samples that are copied at a time for that
 
 
 class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
@@ -134,32 +91,13 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     in_threads = True
     reads_sightings = False  # with evidence, so that an adapter need not compute them
 
-    saves = saved_rows(
-        {
-            "births": priors("keys", "k"),
-            "counts": floats("keys", "k", experts.EXPERTS, low=0.0, high=1e18),
-            "weights": priors("keys", len(experts.SWITCHING_RATES), experts.EXPERTS),
-            "trust": priors("keys", len(experts.SWITCHING_RATES)),
-            "doubted": floats("keys", "k", low=0.0, high=1e18),
-            "doubt": floats("keys", high=1e18),
-            "made": ints("keys", experts.RECALLED, 2, low=0),
-            "rounds": ints("keys", 2, low=0),
-        }
-    ).extended(state={"_slack": floats("k", low=0.0, high=1e9)}, check=_fits_together)
+    saves = SAVES
+    saved_note = SAVED_NOTE
 
-    saved_note = Together(
-        (
-            Whole(1),
-            floats("k", experts.EXPERTS, low=0.0, high=1.0 + 1e-9),
-            priors("k"),
-            floats(experts.RECALLED, low=0.0, high=1.0 + 1e-9),
-            priors("k", low=1e-300),
-        )
-    )
-
-    def __init__(self, n_classes: int, *, prior: ArrayLike | None = None) -> None:
+    def __init__(self, n_classes: int, *, prior: ArrayLike | None = None, light: bool = False) -> None:
         self.n_classes = n_classes
         self.prior = prior
+        self.light = light
         self._begin()
 
     def _begin(self) -> None:
@@ -224,12 +162,22 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
                [0.65, 0.35]])
         """
         proba, source_prior, _ = self._check(evidence)
-        if len(proba) < 2:
-            return np.tile(self.predict(), (len(proba), 1))
-        births, counts, weights, trust, _, _, made, rounds = (array[0] for array in self._state)
-        return batch_update.predict_left_out(
-            births, counts, weights, trust, made, rounds[0], self._slack, proba, source_prior
-        )
+        n = len(proba)
+        if n < 2:
+            return np.tile(self.predict(), (n, 1))
+        out, folds = np.empty((n, self.n_classes)), np.arange(n) % _FOLDS
+        at_once = max(1, _MOST_ROWS // n)
+        for first in range(0, min(n, _FOLDS), at_once):
+            left_out = np.arange(first, min(first + at_once, n, _FOLDS))
+            which, rows = np.nonzero(folds != left_out[:, np.newaxis])
+            state = State(*(np.repeat(array, len(left_out), axis=0) for array in self._state))
+            keys, starts = np.arange(len(left_out)), np.searchsorted(which, np.arange(len(left_out) + 1))
+            others = Evidence(proba[rows], source_prior, starts=starts)
+            self.update_rows(state, keys, out[: len(keys)], others)
+            predicted = self.predict_rows(state, keys)
+            for fold, mix in zip(left_out, predicted, strict=True):
+                out[folds == fold] = mix
+        return out
 
     def play(self, evidence: Evidence) -> FloatArray:
         """Replay many rounds in one call, and return the prediction before each, one row per round.
@@ -261,14 +209,21 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def weighted_experts(self) -> Experts:
         """Return the experts as they are now, without free places for recalled mixes."""
-        births, counts, weights, trust, *_ = (array[0] for array in self._state)
-        weight = experts.mean_weights(weights, trust)
+        state = State(*(array[0] for array in self._state))
+        weight = state.arms[0] * experts.mean_weights(state.weights, state.trust)
+        mixes, sizes = experts.expert_mixes(state.births, state.counts).T, 1.0 + state.counts.sum(axis=0)
+        if not self.light:
+            # The birth value is one expert, whichever arm its weight is from.
+            weight[experts.KNOWN] += state.arms[1] * state.run_weights[-1]
+            weight = np.append(weight, state.arms[1] * state.run_weights[:-1])
+            mixes, sizes = np.vstack([mixes, state.run_mixes.T[:-1]]), np.append(sizes, 1.0 + state.sizes[:-1])
         used = weight > 0.0
         return Experts(
             weights=weight[used] / weight.sum(),
-            mixes=np.ascontiguousarray(experts.expert_mixes(births, counts).T[used]),
-            sizes=1.0 + counts.sum(axis=0)[used],
+            mixes=np.ascontiguousarray(mixes[used]),
+            sizes=sizes[used],
             n_forgetting=experts.MEMORIES,
+            n_counting=int(used[: experts.EXPERTS].sum()),
             margin=self._slack.copy(),
         )
 
@@ -287,7 +242,20 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
         """Do `idle` for some keys, in place."""
-        experts.idle(state.counts, state.weights, state.trust, state.made, state.rounds, rows, rounds)
+        batch_update.idle(
+            state.births,
+            state.counts,
+            state.weights,
+            state.trust,
+            state.made,
+            state.rounds,
+            state.run_mixes,
+            state.sizes,
+            state.began,
+            state.run_weights,
+            rows,
+            rounds,
+        )
 
     def note(self, evidence: Evidence) -> Note:
         """Return a record of a round, to be made before `update` and kept for as long as labels may arrive.
@@ -299,11 +267,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """
         proba, source_prior, labels = self._check(evidence)
         labels = _NO_LABELS if labels is None else labels
-        births, counts, weights, trust, _, doubt, _, rounds = (array[0] for array in self._state)
-        known = late_labels.record_round(
-            births, counts, weights, trust, doubt, self._slack, proba, source_prior, labels
-        )
-        return Note(int(rounds[0]) + 1, *known, source_prior)
+        state = State(*(array[0] for array in self._state))
+        return late_labels.record_round(state, self._slack, proba, source_prior, labels)
 
     def correct(self, note: Note, proba: ArrayLike, labels: ArrayLike) -> None:
         """Count samples of an earlier round by their labels instead of their class probabilities.
@@ -337,32 +302,25 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
-        _, counts, weights, trust, doubted, _, made, rounds = (array[0] for array in self._state)
-        late_labels.correct(counts, weights, trust, doubted, made, rounds, *note, rows, checked)
+        late_labels.correct_round(State(*(array[0] for array in self._state)), note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
         """Return the initial state of ``len(births)`` keys."""
-        keys, k = births.shape
-        m, n_shares = experts.EXPERTS, len(experts.SWITCHING_RATES)
-        weights = np.zeros((keys, n_shares, m))
-        weights[:, :, : experts.MEMORIES] = 0.5 / experts.MEMORIES
-        weights[:, :, experts.KNOWN] = 0.5
-        rounds = np.zeros((keys, 2), dtype=np.int64)
-        rounds[:, 1] = 1
-        return State(
-            births=project(births, np.zeros(k), np.ones(k)),
-            counts=np.zeros((keys, k, m)),
-            weights=weights,
-            trust=np.full((keys, n_shares), 1.0 / n_shares),
-            doubted=np.zeros((keys, k)),
-            doubt=np.zeros(keys),
-            made=np.zeros((keys, experts.RECALLED, 2), dtype=np.int64),
-            rounds=rounds,
-        )
+        return new_state(births, light=self.light)
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
         """Return the predictions of some keys, one row each."""
-        return batch_update.predict(state.births, state.counts, state.weights, state.trust, state.rounds, rows)
+        return batch_update.predict(
+            state.births,
+            state.counts,
+            state.weights,
+            state.trust,
+            state.rounds,
+            state.run_mixes,
+            state.run_weights,
+            state.arms,
+            rows,
+        )
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one batch or one estimate, in place; no key twice."""

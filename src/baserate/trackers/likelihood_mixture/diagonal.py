@@ -1,0 +1,163 @@
+"""How runs move if there are many classes: each class alone, by class probabilities that all runs share (compiled).
+
+A full matrix for each run would take too much time and memory. So a batch's class probabilities under the mean of all
+experts are compared with that mean, and the difference is divided by the share of a label that an output tells: the
+variance of the class probability beside that of the label. All runs average the same estimates, each since its start.
+"""
+
+import numpy as np
+
+from baserate.compiled import compiled_within
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.trackers.likelihood_mixture.experts import COUNT, MIXTURE, SPARE
+from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
+
+_PRIOR = 1.0  # samples that the birth value counts for
+_LEAST_TOLD = 0.05  # least share of a label that an output is taken to tell
+_THINNED = 16  # samples of a batch from which that share is estimated
+_BLOCK = 10  # likelihoods multiplied before a logarithm is taken
+
+
+@compiled_within
+def observe(
+    mixes: FloatArray,
+    weights: FloatArray,
+    proba: FloatArray,
+    inverse: FloatArray,
+    labels: IntArray,
+    first: int,
+    end: int,
+) -> float:
+    """Judge the runs by the samples `first` to `end`; returns the samples' log-likelihood."""
+    k, m = mixes.shape
+    ratios, spare, logs, products = np.empty((m, k)), np.empty(k), np.zeros(m), np.ones(m)
+    for c in range(k):
+        for e in range(m):
+            ratios[e, c] = mixes[c, e] * inverse[c]
+    for i in range(first, end):
+        label = labels[i] if len(labels) > 0 else UNLABELLED
+        for e in range(m):
+            products[e] *= mixes[label, e] if label != UNLABELLED else _dot(ratios, e, proba, i, spare)
+        if (i - first) % _BLOCK == _BLOCK - 1 or i == end - 1:
+            for e in range(m):
+                logs[e] += np.log(products[e])
+                products[e] = 1.0
+    return judge_runs(weights, logs)
+
+
+@compiled_within
+def _dot(ratios: FloatArray, e: int, proba: FloatArray, i: int, spare: FloatArray) -> float:
+    """Return the product of two rows.
+
+    The additions are in an order in which neighbouring ones can be done at the same time: a plain running sum would
+    wait for each.
+    """
+    k = ratios.shape[1]
+    n, total = k // 4, 0.0
+    for j in range(n):
+        spare[j] = (ratios[e, j] * proba[i, j] + ratios[e, n + j] * proba[i, n + j]) + (
+            ratios[e, 2 * n + j] * proba[i, 2 * n + j] + ratios[e, 3 * n + j] * proba[i, 3 * n + j]
+        )
+    for j in range(4 * n, k):
+        total += ratios[e, j] * proba[i, j]
+    while n >= 32:
+        for j in range(n - n % 2, n):
+            total += spare[j]
+        n //= 2
+        for j in range(n):
+            spare[j] += spare[n + j]
+    for j in range(n):
+        total += spare[j]
+    return total
+
+
+@compiled_within
+def count(
+    mixes: FloatArray,
+    overlaps: FloatArray,
+    sizes: FloatArray,
+    proba: FloatArray,
+    inverse: FloatArray,
+    labels: IntArray,
+    first: int,
+    end: int,
+    per_class: FloatArray,
+) -> None:
+    """Move the runs by the classes of a batch as counted in `COUNT` under `MIXTURE`."""
+    k, m = mixes.shape
+    n = end - first
+    _set_squares(proba, inverse, labels, first, end, per_class)
+    gains, by = np.empty(m), np.empty((k, m))
+    for e in range(m):
+        gains[e] = n / (sizes[e] + n)
+    share = 1.0 / n
+    for c in range(k):
+        mean, moved = per_class[MIXTURE, c], per_class[COUNT, c] * share - per_class[MIXTURE, c]
+        for e in range(m):
+            overlaps[c, e] += gains[e] * (per_class[SPARE, c] * share - overlaps[c, e])
+            overlaps[k + c, e] += gains[e] * (per_class[COUNT, c] * share - overlaps[k + c, e])
+            found = overlaps[k + c, e]
+            label = max(found * (1.0 - found), 1e-12)
+            told = (overlaps[c, e] - found * found) / label + _PRIOR * gains[e] * share
+            gain = gains[e] / (1.0 + _PRIOR * gains[e] * share)
+            by[c, e] = gain * (mean + moved / min(max(told, _LEAST_TOLD), 1.0) - mixes[c, e])
+    for e in range(m):
+        sizes[e] += n
+    shift_mixes(mixes, sizes, by, per_class)
+
+
+@compiled_within
+def _set_squares(
+    proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, per_class: FloatArray
+) -> None:
+    """Set the row `SPARE`: sums of squares of the class probabilities under `MIXTURE`, estimated from some samples."""
+    k, step = len(inverse), 1 + (end - first - 1) // _THINNED
+    scale = (end - first) / (1 + (end - first - 1) // step)
+    ratio, joint = np.empty((1, k)), np.empty(k)
+    for c in range(k):
+        ratio[0, c] = per_class[MIXTURE, c] * inverse[c]
+        per_class[SPARE, c] = 0.0
+    for i in range(first, end, step):
+        if len(labels) > 0 and labels[i] != UNLABELLED:
+            per_class[SPARE, labels[i]] += scale
+            continue
+        total = 1.0 / _dot(ratio, 0, proba, i, joint)
+        for c in range(k):
+            r = ratio[0, c] * proba[i, c] * total
+            per_class[SPARE, c] += scale * r * r
+
+
+@compiled_within
+def observe_frequencies(
+    mixes: FloatArray, sizes: FloatArray, weights: FloatArray, frequencies: FloatArray, per_class: FloatArray
+) -> float:
+    """Judge and move the runs by one labelled sample that is split among the classes; returns its log-likelihood."""
+    k, m = mixes.shape
+    logs, by = np.zeros(m), np.empty((k, m))
+    for c in range(k):
+        for e in range(m):
+            logs[e] += frequencies[c] * np.log(mixes[c, e])
+            by[c, e] = (frequencies[c] - mixes[c, e]) / (sizes[e] + 1.0 + _PRIOR)
+    found = judge_runs(weights, logs)
+    for e in range(m):
+        sizes[e] += 1.0
+    shift_mixes(mixes, sizes, by, per_class)
+    return found
+
+
+@compiled_within
+def correct_counts(
+    mixes: FloatArray,
+    sizes: FloatArray,
+    holds: FloatArray,
+    told: FloatArray,
+    guessed: FloatArray,
+    per_class: FloatArray,
+) -> None:
+    """Replace the class probabilities of some samples, added up in `guessed`, by their labels; see `correct_scores`."""
+    k, m = mixes.shape
+    by = np.empty((k, m))
+    for c in range(k):
+        for e in range(m):
+            by[c, e] = holds[e] * (told[c] - guessed[c]) / (sizes[e] + _PRIOR)
+    shift_mixes(mixes, sizes, by, per_class)
