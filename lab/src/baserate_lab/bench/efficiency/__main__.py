@@ -1,6 +1,7 @@
 """Measure how close the default tracker comes to the best that the samples allow. No cell is run twice."""
 
 import argparse
+import functools
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,16 +69,6 @@ def run_cell(name: str, cell: Cell) -> Any:
         return SECTIONS[name].run(cell)
 
 
-class _Runner:
-    """Function of a cell that other processes can import."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, cell: Cell) -> Any:
-        return run_cell(self.name, cell)
-
-
 def _store(folder: Path, name: str, *, again: bool) -> Store:
     path = folder / f"{name}.parquet"
     if again and path.exists():
@@ -95,7 +86,11 @@ def _run(name: str, store: Store, options: argparse.Namespace, log: Console) -> 
         task = progress.add_task(name, total=len(missing))
         with joblib.parallel_config(n_jobs=options.jobs):
             return grid.run_missing(
-                missing, _Runner(name), store, expected=(ImportError,), watch=lambda _: progress.advance(task)
+                missing,
+                functools.partial(run_cell, name),
+                store,
+                expected=(ImportError,),
+                watch=lambda _: progress.advance(task),
             )
 
 

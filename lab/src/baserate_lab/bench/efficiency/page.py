@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from baserate_lab.bench.efficiency import after_change_tables, fraud_tables
+from baserate_lab.bench.efficiency import after_change_tables, fraud_tables, one_batch_tables, weak_models
 from baserate_lab.bench.efficiency.cells import Results, Section, n_seeds
 from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trackers.bars import Bar
@@ -13,6 +13,8 @@ PAGE, FIGURE = "efficiency.md", "efficiency.svg"
 SECTIONS: dict[str, Section] = {
     "efficiency": after_change_tables.SECTION,
     "fraud": fraud_tables.SECTION,
+    "one-batch": one_batch_tables.SECTION,
+    "weak-models": weak_models.SECTION,
 }
 """Sections by the name that the command line knows."""
 
