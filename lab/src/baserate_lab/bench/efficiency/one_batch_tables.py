@@ -37,8 +37,8 @@ def bars(kept: Results) -> list[Bar]:
     largest = block(kept, [problem for problem in _problems() if problem[1] == ONE_CLASS], (DEFAULT, MAP), "largest")
     return [
         _worst(
-            "squared distance of `prior_` to the true mix minus that of EM on the batch, as a share of the latter, every "
-            "cell (the worst)",
+            "squared distance of `prior_` to the true mix minus that of EM on the batch, as a share of the latter, "
+            "every cell (the worst)",
             f"<= + {MARGIN:g} of that of EM, {above}",
             mse.problems,
             [paired(row / row[:, 1].mean() @ [1.0, -1.0]) for row in mse.values],
