@@ -177,7 +177,7 @@ def curves(kept: Results, problem: Problem) -> dict[str, list[Measured]]:
 SECTION = Section(
     title="Efficiency after a change",
     result=AfterChange,
-    protocol=1,
+    protocol=2,
     seeds=40,
     plan=after_change.plan,
     run=after_change.run,

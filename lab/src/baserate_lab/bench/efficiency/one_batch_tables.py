@@ -111,7 +111,7 @@ def tables(kept: Results) -> str:
 SECTION = Section(
     title="One batch",
     result=OneBatch,
-    protocol=1,
+    protocol=2,
     seeds=40,
     plan=one_batch.plan,
     run=one_batch.run,

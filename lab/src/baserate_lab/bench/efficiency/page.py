@@ -18,6 +18,11 @@ SECTIONS: dict[str, Section] = {
 }
 """Sections by the name that the command line knows."""
 
+_STREAMS = {
+    False: "None of the streams was looked at while the tracker was designed.",
+    True: "These are the streams to look at while designing (`--design`); they judge nothing.",
+}
+
 
 def bars(kept: Mapping[str, Results]) -> dict[str, list[Bar]]:
     """All acceptance bars, by title of the section."""
@@ -34,6 +39,7 @@ def page(kept: Mapping[str, Results], *, figure: str = FIGURE) -> str:
     figure : str
         The figure's file, beside the page.
     """
+    design = any(cell.design for results in kept.values() for cell in results)
     checked = bars(kept)
     verdicts = [bar.verdict for part in checked.values() for bar in part]
     counted = ", ".join(f"{verdicts.count(word)} {word}" for word in ("holds", "does not hold", "not run"))
@@ -42,8 +48,7 @@ def page(kept: Mapping[str, Results], *, figure: str = FIGURE) -> str:
         "# Efficiency of the default tracker",
         f"Made by `make bench-efficiency` (`{COMMAND}`). *default* is `LikelihoodMixture`, *light* its light profile "
         "for banks of very many keys. ± is one standard error: of differences over seeds, paired, since every method "
-        "sees the same stream; of all else from a bootstrap over seeds. None of the streams was looked at while the "
-        "tracker was designed.",
+        f"sees the same stream; of all else from a bootstrap over seeds. {_STREAMS[design]}",
         f"Seeds: {ran}. Of {len(verdicts)} bars: {counted}.",
         f"![MSE after a change, by rows since the change: default, light and maximum likelihood]({figure})",
         "## Bars",

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from baserate import RegressAndReweight
 from baserate.protocols import Evidence, FloatArray
 from baserate.trackers import LikelihoodMixture
+from baserate.trust import HoldoutWarning
 from baserate_lab.bench.efficiency.cells import DEFAULT, LIGHT, Cell, Problem, Results, Section, block, mixture
 from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trackers.bars import Bar, at_most, not_run
@@ -70,7 +72,10 @@ def run(cell: Cell) -> WeakResult:
     along = pool_stream(cell._replace(method=""))
     learnt = holdout(cell.case, 0, "", cell.seed)
     tracker = mixture(along.path.shape[1], light=cell.method == LIGHT)
-    adapter = RegressAndReweight(tracker, calibrator=learnt.calibrator, gate=False).fit(learnt.proba, learnt.y)
+    adapter = RegressAndReweight(tracker, calibrator=learnt.calibrator, gate=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HoldoutWarning)  # the models are weak on purpose
+        adapter.fit(learnt.proba, learnt.y)
     starts = np.arange(0, len(along.proba) + 1, cell.n)
     evidence = Evidence(adapter.calibrate(along.proba), adapter.source_prior_, starts=starts)
     assert isinstance(adapter.tracker_, LikelihoodMixture)
