@@ -40,6 +40,22 @@ def ends(shift: str, n_classes: int, rng: np.random.Generator) -> FloatArray:
     return np.empty((0, n_classes))
 
 
+def path_of(
+    shift: str, rounds: int, source_prior: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """The class mix of each round, (rounds, k), and the two mixes that it moves between."""
+    k = len(source_prior)
+    between = ends(shift, k, rng)
+    moves: Shift
+    if shift == STILL:
+        moves = Constant(source_prior)
+    elif shift == "RandomWalk":
+        moves = RandomWalk()
+    else:
+        moves = _BETWEEN_TWO[shift.removesuffix(_DRAWN)](first=between[0], second=between[1])
+    return moves.path(rounds, k, rng), between
+
+
 @functools.lru_cache(maxsize=2)
 def stream(data: str, shift: str, n: int, seed: int, distortion: str, rounds: int) -> Stream:
     """The stream of a set, shift, batch size and seed.
@@ -47,16 +63,7 @@ def stream(data: str, shift: str, n: int, seed: int, distortion: str, rounds: in
     The distortion changes only the model's outputs, not the samples drawn.
     """
     pool = load(data)
-    k = pool.n_classes
     rng = np.random.default_rng([UNSEEN, seed, zlib.crc32(f"{data}/{shift}/{n}".encode())])
-    between = ends(shift, k, rng)
-    moves: Shift
-    if shift == STILL:
-        moves = Constant(pool.source_prior)
-    elif shift == "RandomWalk":
-        moves = RandomWalk()
-    else:
-        moves = _BETWEEN_TWO[shift.removesuffix(_DRAWN)](first=between[0], second=between[1])
-    path = moves.path(rounds, k, rng)
+    path, between = path_of(shift, rounds, pool.source_prior, rng)
     proba = distorted(pool.logits, distortion, seed)
     return Stream(path, list(sample_stream(proba, pool.y, path, batch_size=n, rng=rng)), between)

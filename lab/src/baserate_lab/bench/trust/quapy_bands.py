@@ -55,7 +55,7 @@ class _Outputs(BaseEstimator):  # type: ignore[misc]
         return X
 
 
-def _quapy() -> tuple[Any, Any]:
+def quapy_modules() -> tuple[Any, Any]:
     """QuaPy's modules of quantifiers and confidence regions."""
     try:
         return importlib.import_module("quapy.method.aggregative"), importlib.import_module("quapy.method.confidence")
@@ -82,7 +82,7 @@ class Bootstrap:
     """
 
     def __init__(self, name: str, proba: FloatArray, y: IntArray, *, resampled_holdouts: bool, seed: int) -> None:
-        methods, confidence = _quapy()
+        methods, confidence = quapy_modules()
         k = proba.shape[1]
 
         def fitted(rows: IntArray) -> Any:
@@ -165,7 +165,7 @@ def main() -> None:
     options.add_argument("--quantifiers", nargs="+", default=list(QUANTIFIERS), choices=QUANTIFIERS)
     options.add_argument("--mixes", nargs="+", default=["Constant", "Source"], choices=["Constant", "Source"])
     asked = options.parse_args()
-    _quapy()
+    quapy_modules()
 
     def measured(model: str, size: int) -> list[QuapyRow]:
         return compare_with_quapy(
