@@ -64,6 +64,9 @@ def open_round(
             mixes[c, youngest] = 0.5 * per_class[BIRTH, c] + 0.5 / len(mixes)
     if sizes[youngest] == 0.0:
         began[youngest] = t
+    if t == 1:
+        weights[source] = weights[youngest] = 0.5
+        return
     weights[source] += _RETURNS * ended
     weights[youngest] += (1.0 - _RETURNS) * ended
 
@@ -129,7 +132,7 @@ def shift_mixes(mixes: FloatArray, sizes: FloatArray, by: FloatArray, per_class:
         birth = 0.25 * per_class[BIRTH, c] + 0.25 / k
         for e in range(m):
             q, more = mixes[c, e], by[c, e]
-            moved = q + more if more >= 0.0 else q * q / (q - more)
+            moved = max(q + more, 0.1 * q)
             mixes[c, e] = max(moved, birth / (sizes[e] + 1.0))
     for e in range(source):
         total = 0.0

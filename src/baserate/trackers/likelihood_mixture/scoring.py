@@ -11,23 +11,28 @@ import numpy as np
 
 from baserate.compiled import compiled, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.trackers.likelihood_mixture.experts import BIRTH, JUDGED
 from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
 
 _FIRST_PART = 10  # samples in the first part of a batch; every part is four times as long as the one before
 _THINNED = 16  # samples of a part from which the resolution is estimated
-_PRIOR = 1.0  # samples that the information of labels counts for, beside that of the outputs
+_PRIOR = 0.5  # samples of each class that the mix a run is born with counts for (Krichevsky and Trofimov)
+_CAUTION = 20.0  # samples that perfect resolution counts for, beside that of the outputs
 _RIDGE = 1e-9
+_NOTICED = 0.001  # weight of a run from which its first batch is worth several steps
+_MOST_STEPS = 50
+_STILL = 1e-5  # largest change of a share after which no further step is taken
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
-# A batch is processed in one table with a number for each lane in every row: four rows of likelihoods, then k rows each
-# of class probabilities, scores and roots, then k (k + 1) / 2 rows each of products and of their Cholesky factor.
-_LIKELIHOOD, _PRODUCT, _LOG, _SPARE, _ROWS = range(5)
+# A batch is processed in one table with a number for each lane in every row: five rows for likelihoods and sizes, then k rows each
+# of class probabilities, scores, roots and limits, then k (k + 1) / 2 rows each of products and of their Cholesky factor.
+_LIKELIHOOD, _PRODUCT, _LOG, _SPARE, _KNOWN, _ROWS = range(6)
 
 
 @compiled
 def make_scratch(k: int, lanes: int) -> FloatArray:
     """Allocate the table in which batches are processed."""
-    return np.empty((_ROWS + 3 * k + k * (k + 1), lanes))
+    return np.empty((_ROWS + 4 * k + k * (k + 1), lanes))
 
 
 @compiled
@@ -49,31 +54,80 @@ def observe(
     A batch is taken in parts of growing length, so that a run that starts with it can show by the later parts what it
     has learned from the earlier ones.
     """
-    k, total, start, size = len(mixes), 0.0, first, _FIRST_PART
+    k, total, start, size, newborn = len(mixes), 0.0, first, _FIRST_PART, -1
+    for e in range(len(sizes) - 1):
+        if sizes[e] == 0.0 and weights[e] > 0.0:
+            newborn = e
     while start < end:
         stop = min(start + size, end)
         if end - stop < size // 2:
             stop = end
-        _take_sums(mixes, proba, inverse, labels, start, stop, scratch)
+        _take_sums(mixes, proba, inverse, labels, start, stop, _THINNED, scratch)
         total += judge_runs(weights, scratch[_LOG])
         thinned = 1 + (stop - start - 1) // (1 + (stop - start - 1) // _THINNED)
         _learn_resolution(overlaps, sizes, stop - start, thinned, k, scratch)
-        _move(mixes, overlaps, sizes, stop - start, stop - start, per_class, scratch)
+        _move(mixes, overlaps, sizes, stop - start, stop - start, _CAUTION, per_class, scratch)
         start, size = stop, 4 * size
+    if newborn >= 0 and weights[newborn] > _NOTICED:
+        _solve(mixes, overlaps, newborn, proba, inverse, labels, first, end, per_class)
     return total
+
+
+@compiled
+def _solve(
+    mixes: FloatArray,
+    overlaps: FloatArray,
+    run: int,
+    proba: FloatArray,
+    inverse: FloatArray,
+    labels: IntArray,
+    first: int,
+    end: int,
+    per_class: FloatArray,
+) -> None:
+    """Repeat the step of a run that began with this batch until it plays the likeliest mix of the batch.
+
+    What it was born with counts as one sample.
+    """
+    k, n = len(mixes), end - first
+    score, most = _ROWS + k, _THINNED + 8 * k
+    taken = 1 + (n - 1) // (1 + (n - 1) // most)
+    mix, products, size, s = np.empty((k, 2)), np.empty((len(overlaps), 2)), np.empty(2), make_scratch(k, 2)
+    best, best_score, best_products = np.empty(k), np.empty(k), np.empty(len(overlaps))
+    prior, highest, caution, still = np.empty(k), -np.inf, _CAUTION, False
+    for c in range(k):
+        prior[c] = _PRIOR * k * (0.5 * per_class[BIRTH, c] + 0.5 / k)
+    mix[:, 0], mix[:, 1] = mixes[:, run], per_class[JUDGED]
+    for _ in range(_MOST_STEPS):
+        _take_sums(mix, proba, inverse, labels, first, end, most, s)
+        found = s[_LOG, 0] + (prior * np.log(mix[:, 0])).sum()
+        if found >= highest:
+            still = np.abs(mix[:, 0] - best).max() < _STILL if highest > -np.inf else False
+            highest, caution = found, 0.25 * caution
+            size[:], products[:] = 0.0, 0.0
+            _learn_resolution(products, size, n, taken, k, s)
+            best[:], best_score[:], best_products[:] = mix[:, 0], s[score : score + k, 0] + prior, products[:, 0]
+        else:
+            # A step of scoring can go too far; with more caution it becomes one of expectation-maximisation.
+            caution = max(8.0 * caution, 0.05 * n)
+        if still:
+            break
+        mix[:, 0], s[score : score + k, 0], products[:, 0], size[:] = best, best_score, best_products, 0.0
+        _move(mix, products, size, n + _PRIOR * k, n, caution, per_class, s)
+    mixes[:, run], overlaps[:, run] = best, best_products
 
 
 @compiled_within
 def _take_sums(
-    mixes: FloatArray, proba: FloatArray, inverse: FloatArray, labels: IntArray, start: int, stop: int, s: FloatArray
+    mixes: FloatArray, proba: FloatArray, inverse: FloatArray, labels: IntArray, start: int, stop: int, most: int, s: FloatArray
 ) -> None:
     """Set the log-likelihood of some samples, and the sums of their class probabilities and of products of these.
 
-    Products are summed over one of every `_THINNED` samples only, if there are more.
+    Products are summed over about `most` of the samples, if there are more.
     """
     k, m = mixes.shape
-    posterior, score, outer = _ROWS, _ROWS + k, _ROWS + 3 * k
-    step = 1 + (stop - start - 1) // _THINNED
+    posterior, score, outer = _ROWS, _ROWS + k, _ROWS + 4 * k
+    step = 1 + (stop - start - 1) // most
     for e in range(m):
         s[_PRODUCT, e], s[_LOG, e] = 1.0, 0.0
     for j in range(k):
@@ -142,7 +196,7 @@ def _set_likelihood(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i
 @compiled_within
 def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: int, taken: int, k: int, scratch: FloatArray) -> None:
     """Average the products of class probabilities, of which `taken` were summed, over all samples of a run."""
-    m, outer, share = len(sizes), _ROWS + 3 * k, 1.0 / taken
+    m, outer, share = len(sizes), _ROWS + 4 * k, 1.0 / taken
     for e in range(m):
         scratch[_SPARE, e] = n / (sizes[e] + n)
     for j in range(len(overlaps)):
@@ -157,6 +211,7 @@ def _move(
     sizes: FloatArray,
     scored: float,
     new: float,
+    caution: float,
     per_class: FloatArray,
     s: FloatArray,
 ) -> None:
@@ -166,11 +221,12 @@ def _move(
     the likelihood is largest.
     """
     k, m = mixes.shape
-    work, score, root = _ROWS, _ROWS + k, _ROWS + 2 * k
-    factor = _ROWS + 3 * k + k * (k + 1) // 2
+    work, score, root, most = _ROWS, _ROWS + k, _ROWS + 2 * k, _ROWS + 3 * k
+    factor = _ROWS + 4 * k + k * (k + 1) // 2
     for e in range(m):
         sizes[e] += new
         s[_SPARE, e] = 1.0 / max(sizes[e], 1.0)
+        s[_KNOWN, e] = sizes[e] / (sizes[e] + caution)
     # Row sums of the products, of which the resolution has the roots divided out.
     for c in range(k):
         for e in range(m):
@@ -189,7 +245,9 @@ def _move(
         for e in range(m):
             s[work + c, e] = 1.0 / np.sqrt(s[work + c, e])
             s[root + c, e] = np.sqrt(mixes[c, e])
-            s[score + c, e] = (s[score + c, e] - scored * mixes[c, e]) / s[root + c, e]
+            s[score + c, e] -= scored * mixes[c, e]
+            s[most + c, e] = mixes[c, e] + 2.0 * max(s[score + c, e], 0.0) * s[_SPARE, e]
+            s[score + c, e] /= s[root + c, e]
     # Cholesky's factorisation of the resolution, row by row, and at once the forward substitution of the score. The
     # diagonal holds the inverse.
     row = factor
@@ -197,10 +255,10 @@ def _move(
         other = factor
         for d in range(c + 1):
             for e in range(m):
-                s[row + d, e] = overlaps[row - factor + d, e] * s[work + c, e] * s[work + d, e]
+                s[row + d, e] = s[_KNOWN, e] * overlaps[row - factor + d, e] * s[work + c, e] * s[work + d, e]
             if d == c:
                 for e in range(m):
-                    s[row + d, e] += _PRIOR * s[_SPARE, e] + _RIDGE
+                    s[row + d, e] += 1.0 - s[_KNOWN, e] + _PRIOR * k * s[_SPARE, e] + _RIDGE
             for b in range(d):
                 for e in range(m):
                     s[row + d, e] -= s[row + b, e] * s[other + b, e]
@@ -223,7 +281,9 @@ def _move(
                 s[score + d, e] -= s[row + d, e] * s[score + c, e]
     for c in range(k):
         for e in range(m):
-            s[score + c, e] *= s[root + c, e] * s[_SPARE, e]
+            # A rare class is hardly told by the outputs until it is less rare: at most twice the share that it has, and
+            # twice the step of expectation-maximisation.
+            s[score + c, e] = min(s[score + c, e] * s[root + c, e] * s[_SPARE, e], s[most + c, e])
     shift_mixes(mixes, sizes, s[score : score + k], per_class)
 
 
@@ -239,7 +299,7 @@ def observe_frequencies(
 ) -> float:
     """Judge and move the runs by one labelled sample that is split among the classes; returns its log-likelihood."""
     k, m = mixes.shape
-    score, outer = _ROWS + k, _ROWS + 3 * k
+    score, outer = _ROWS + k, _ROWS + 4 * k
     for e in range(m):
         s[_LOG, e] = 0.0
     for j in range(k * (k + 1) // 2):
@@ -252,7 +312,7 @@ def observe_frequencies(
             s[score + c, e] = s[j, e] = frequencies[c]
     found = judge_runs(weights, s[_LOG])
     _learn_resolution(overlaps, sizes, 1, 1, k, s)
-    _move(mixes, overlaps, sizes, 1.0, 1.0, per_class, s)
+    _move(mixes, overlaps, sizes, 1.0, 1.0, _CAUTION, per_class, s)
     return found
 
 
@@ -277,9 +337,9 @@ def correct_scores(
         How many of the samples are of each class.
     """
     k, m = mixes.shape
-    score, outer, n = _ROWS + k, _ROWS + 3 * k, len(proba)
+    score, outer, n = _ROWS + k, _ROWS + 4 * k, len(proba)
     s = make_scratch(k, m)
-    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, s)
+    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, _THINNED, s)
     scale = n / (1 + (n - 1) // (1 + (n - 1) // _THINNED))
     j = 0
     for c in range(k):
@@ -290,4 +350,4 @@ def correct_scores(
                 more = (told[c] if c == d else 0.0) - scale * s[outer + j, e]
                 overlaps[j, e] = max(overlaps[j, e] + holds[e] * more / max(sizes[e], 1.0), 0.0)
             j += 1
-    _move(mixes, overlaps, sizes, 0.0, 0.0, per_class, s)
+    _move(mixes, overlaps, sizes, 0.0, 0.0, _CAUTION, per_class, s)

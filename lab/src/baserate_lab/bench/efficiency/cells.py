@@ -97,10 +97,7 @@ class Section(NamedTuple):
 
 def mixture(n_classes: int, *, light: bool, prior: FloatArray | None = None) -> LikelihoodMixture:
     """The default tracker, or its light profile."""
-    try:  # remove this once LikelihoodMixture has the flag
-        return LikelihoodMixture(n_classes, prior=prior, light=light)  # type: ignore[call-arg]
-    except TypeError:
-        return LikelihoodMixture(n_classes, prior=prior)
+    return LikelihoodMixture(n_classes, prior=prior, light=light)
 
 
 class Block(NamedTuple):
