@@ -17,6 +17,7 @@ from baserate.state.unreadable import UnreadableError
 
 _OLDEST = 2
 _MANIFEST = 2**25  # bytes of text, which takes many times its length in memory: a million waiting ids
+_LEAVES = frozenset({str, int, float, bool, type(None)})  # a call for each of thousands of keys would take long
 _HEADER = 10_000  # characters of an array's header: numpy's own limit
 
 
@@ -125,7 +126,7 @@ class _Reader:
     def read(self, node: Any) -> Any:
         """Return the value of a node; of an object, its class, parameters and state."""
         if isinstance(node, list):
-            return [self.read(item) for item in node]
+            return [item if type(item) in _LEAVES else self.read(item) for item in node]
         if not isinstance(node, dict):
             return node
         if "$array" in node:
@@ -186,7 +187,7 @@ class _Reader:
             state = {name: self.build(item) for name, item in value.state.items()}
             return value.cls._from_saved(params, state)
         if isinstance(value, list):
-            return [self.build(item) for item in value]
+            return [item if type(item) in _LEAVES else self.build(item) for item in value]
         if isinstance(value, tuple):
             return tuple(self.build(item) for item in value)
         if isinstance(value, dict):
