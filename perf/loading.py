@@ -34,27 +34,29 @@ def outputs(n, mix=None):
     return scores / scores.sum(axis=1, keepdims=True), y
 
 
-def running(rounds, **params):
-    adapter = RegressAndReweight(**params).fit(*outputs(5_000))
+def running(n_waiting):
+    adapter = RegressAndReweight(max_waiting=n_waiting).fit(*outputs(5_000))
     mix = rng.dirichlet(np.ones(K))
-    for i in range(rounds):
-        adapter.step(outputs(10, mix)[0], ids=[f"row-{i}-{j}" for j in range(10)])
+    for i in range(3_000):
+        adapter.step(outputs(10, mix)[0], ids=[f"row-{i}-{j}" for j in range(10)] if n_waiting else None)
     return adapter
 
 
-def bank(tracker=None):
+def bank(tracker=None, name="shop-{:05d}".format):
     streams = Bank(RegressAndReweight(tracker, calibrator=None, gate=False, alpha=None).fit(*outputs(5_000)))
-    keys = [f"shop-{i:05d}" for i in range(N_KEYS)]
+    keys = [name(i) for i in range(N_KEYS)]
     for _ in range(5):
         streams.step(keys, outputs(N_KEYS)[0])
     return streams
 
 
 made = {
-    "adapter": lambda: running(3_000, max_waiting=1_000),
-    "full": lambda: running(3_000),
+    "adapter": lambda: running(0),
+    "waiting": lambda: running(1_000),
+    "full": lambda: running(10_000),
     "bank": bank,
     "history": lambda: bank(FollowTheHistory(K)),
+    "numbers": lambda: bank(FollowTheHistory(K), int),
 }[sys.argv[1]]()
 baserate.save(made, sys.argv[2])
 """
@@ -71,10 +73,12 @@ baserate.load(sys.argv[1])
 print(perf_counter() - start)
 """
 STATES = {
-    "adapter": "adapter, 10 classes, 3,000 rounds, 1,000 rows wait for labels",
+    "adapter": "adapter, 10 classes, 3,000 rounds",
+    "waiting": "the same, 1,000 rows wait for labels",
     "full": "the same, 10,000 rows wait for labels",
-    "bank": "bank, 10,000 keys, 10 classes, LikelihoodMixture",
-    "history": "bank, 10,000 keys, 10 classes, FollowTheHistory",
+    "bank": "bank, 10,000 keys, LikelihoodMixture",
+    "history": "bank, 10,000 keys, FollowTheHistory",
+    "numbers": "the same, keys are whole numbers",
 }
 
 

@@ -5,6 +5,8 @@ import random
 
 import numpy as np
 
+from baserate.state.registry import registered
+
 from .archives import Draft, damaged, packed
 
 NUMBERS = (
@@ -47,6 +49,7 @@ class Mutator:
         self.seed = seed
         self._parts = [(golden, node) for golden in goldens for node in golden.parts]
         self._names = sorted({node["$class"] for _, node in self._parts})
+        self._bases = sorted(name for name in registered() if name.startswith("baserate"))  # never in a valid file
         self._alike = {
             name: [pair for pair in self._parts if pair[1]["$class"] == name] for name in self._names
         }  # by the class
@@ -99,9 +102,8 @@ class Mutator:
         if "$class" in node and all(isinstance(node.get(half), dict) for half in ("params", "state")):
             kind = rng.randrange(6)
             if kind == 0:
-                node["$class"] = _one_of(
-                    [*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []], rng
-                )
+                strange = ["os.system", "builtins.eval", "", None, 3, []]
+                node["$class"] = _one_of([*self._names, *self._names, *self._bases, *strange], rng)
                 return f"$class {node['$class']!r}"
             if kind == 1:
                 node["layout"] = rng.choice([0, 2, -1, None, True, 1.0, "1", 10**9])

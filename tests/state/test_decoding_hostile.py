@@ -12,6 +12,7 @@ from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.calibrators import BCTS
 from baserate.marginals import BBSE
 from baserate.state import dumps, loads
+from baserate.state.registry import registered
 from baserate.trackers import Arrows, FollowTheFixedWindow, FollowTheHistory
 
 from ..adapters.small_layer import W, X, Y
@@ -203,3 +204,13 @@ def test_a_part_whose_methods_have_the_right_names_but_are_others():
     adapter.marginals_ = running(rounds=0)._monitor._accuracy
     with pytest.raises(ValueError, match="marginals_ that is a AccuracyEstimate, not a MarginalEstimator"):
         loads(dumps(adapter))
+
+
+@pytest.mark.parametrize("name", sorted(name for name in registered() if name.startswith("baserate.")))
+def test_a_base_of_other_classes_that_declares_nothing(name):
+    def rename(node):
+        node["$class"] = name
+
+    for obj in (FollowTheHistory(2), BCTS().fit(*outputs(2, 40))):
+        with pytest.raises(ValueError, match=r"holds a baserate\..*, which is not known here"):
+            loads(edited(obj, rename))

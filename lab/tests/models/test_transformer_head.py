@@ -1,5 +1,7 @@
 """A frozen transformer and its head, with a tiny DistilBERT of random weights made on the spot."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -138,6 +140,18 @@ def test_an_encoder_that_a_file_names_is_not_opened(encoder, monkeypatch):
         assert head.encoder == "somebody/on-a-hub"
         with pytest.raises(ValueError, match=r"named by a state file.*set_params\(encoder"):
             head.fit(TEXTS, Y)
+
+
+def test_code_that_comes_with_an_encoder_is_not_run(tmp_path, monkeypatch):
+    folder = make_encoder(tmp_path / "encoder", 0)
+    (tmp_path / "encoder" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    file = tmp_path / "encoder" / "config.json"
+    own = {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | own))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(OSError, match="could not be loaded"):
+        TransformerHead(folder).fit(TEXTS, Y)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_encoders_of_the_recipes_may_be_named_by_a_file():

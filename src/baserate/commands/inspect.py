@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from baserate.commands.ending import fail
+from baserate.commands.streams import say
 
 
 def inspect(
@@ -25,7 +26,7 @@ def inspect(
     except (ValueError, OSError) as error:
         fail(str(error))
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
         return
     from rich.console import Console
 
