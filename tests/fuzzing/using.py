@@ -190,7 +190,7 @@ def _fit(obj):
 def _k_of(obj):
     if isinstance(obj, Adapter):
         return (
-            obj.predict_proba(np.empty((0, 3))).shape[1]
+            obj.predict_proba(np.empty((0, getattr(obj, "_n_features", 3)))).shape[1]
             if not hasattr(obj, "source_prior_")
             else len(obj.source_prior_)
         )

@@ -10,10 +10,11 @@ import pytest
 from baserate import Bank
 from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.calibrators import BCTS
-from baserate.marginals import BBSE
+from baserate.marginals import BBSE, RLLS
 from baserate.state import dumps, loads
 from baserate.state.registry import registered
 from baserate.trackers import Arrows, FollowTheFixedWindow, FollowTheHistory
+from baserate.trust import AccuracyEstimate, Gate, PriorBand
 
 from ..adapters.small_layer import W, X, Y
 from .made_by_hand import edited
@@ -187,6 +188,15 @@ def test_a_source_prior_too_small_to_divide_by(prior):
         smallest.step(outputs(2, 30, seed=i)[0])
     assert np.isfinite(smallest.prior_).all()
     assert smallest.prior_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("cls", [PriorBand, AccuracyEstimate, Gate, RLLS])
+@pytest.mark.parametrize("share", [0.0, 5e-324, 1e-300, 1e-50, 9e-13])
+def test_a_source_prior_too_small_to_divide_by_in_a_file(cls, share):
+    fitted = cls().fit(*outputs(2, 60))
+    fitted.source_prior_ = np.array([share, 1.0 - share])
+    with pytest.raises(ValueError, match="source_prior_ with a number below 1e-12"):
+        loads(dumps(fitted))
 
 
 def test_what_is_refused_leaves_nothing_behind():
