@@ -1,6 +1,8 @@
 """A frozen transformer and its head, with a tiny DistilBERT of random weights made on the spot."""
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from sklearn.base import clone
 
 from baserate.datasets import Dataset
 from baserate.integrations import last_layer
+from baserate.learners import ContinualTraining
 from baserate.state import dumps, loads
 from baserate_lab.cache import VARIABLE
 from baserate_lab.models import RECIPES, Recipe, TransformerHead, features, outputs, recipes, train, transformer_head
@@ -140,6 +143,27 @@ def test_an_encoder_that_a_file_names_is_not_opened(encoder, monkeypatch):
         assert head.encoder == "somebody/on-a-hub"
         with pytest.raises(ValueError, match=r"named by a state file.*set_params\(encoder"):
             head.fit(TEXTS, Y)
+
+
+@pytest.mark.parametrize("entries", [["model_"], ["estimator"], ["model_", "estimator"]], ids="-".join)
+def test_a_learner_whose_model_a_file_names(entries, monkeypatch):
+    learner = ContinualTraining.examples()[0]
+    learner.update(np.eye(3)[Y], Y)
+    with zipfile.ZipFile(io.BytesIO(dumps(learner))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    obj = manifest["object"]
+    with zipfile.ZipFile(io.BytesIO(dumps(TransformerHead("somebody/on-a-hub")))) as archive:
+        head = json.loads(archive.read("manifest.json"))["object"]
+    for name in entries:
+        obj["params" if name == "estimator" else "state"][name] = head
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, json.dumps(manifest) if name == "manifest.json" else content)
+    monkeypatch.setattr(_encoder, "Encoder", pytest.fail)
+    with pytest.raises(ValueError, match=r"has a model|estimator is TransformerHead"):
+        loads(changed.getvalue())
 
 
 def test_code_that_comes_with_an_encoder_is_not_run(tmp_path, monkeypatch):
