@@ -165,6 +165,23 @@ def test_a_manifest_that_is_all_of_a_large_file():
     assert dumps(loads(data, max_bytes=len(data))) == dumps(FollowTheHistory(2))
 
 
+@pytest.mark.parametrize("piece", ["[]", "{}", "[[]]", '{"":{}}'])
+def test_a_manifest_of_millions_of_lists_and_objects(piece):
+    """Each would take a hundred times its own bytes in memory."""
+    n = 2**21 // (piece.count("[") + piece.count("{")) + 1
+
+    def many(node):
+        node["state"]["more"] = "here"
+
+    good, target = zipfile.ZipFile(io.BytesIO(edited(FollowTheHistory(2), many))), io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in good.namelist():
+            archive.writestr(name, good.read(name).replace(b'"here"', f"[{','.join([piece] * n)}]".encode()))
+    data = target.getvalue()
+    with pytest.raises(ValueError, match=r"manifest of 2,\d{3},\d{3} lists and objects, .* more with max_bytes="):
+        loads(data)
+
+
 @pytest.mark.parametrize("shape", ["(10**12,)", "(2**40, 2**40)", "(3,)", "(-1,)"])
 def test_an_array_whose_header_says_another_size(shape):
     good, target = zipfile.ZipFile(io.BytesIO(dumps(FollowTheHistory(2)))), io.BytesIO()

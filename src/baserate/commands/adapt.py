@@ -81,6 +81,10 @@ def adapt(
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an unfinished file: go back to the state before it.")
     ] = False,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Allow a state that is larger than usual; only if you trust it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Adapt a file of a model's probabilities to the class mix as it drifts.
@@ -119,6 +123,7 @@ def adapt(
             wait=wait,
             late=None if late is None else source_named(late, option=None),
             report=report,
+            max_bytes=max_bytes,
         )
     except ValueError as error:
         fail(str(error))
