@@ -14,7 +14,7 @@ from baserate.compiled import compiled
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component
-from baserate.state.declarations import Each, Either, Fields, Part, Plain, Saved, Saves, Sizes, Text, Whole, ints
+from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
 from baserate.threads import in_threads
 from baserate.trackers import FollowTheHistory
 from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_vector
@@ -72,8 +72,8 @@ def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray,
 def _check_keys_and_state(saved: Saved) -> str:
     """Check that keys are unique, and the arrays of their state as the tracker declares them."""
     keys = saved.state["_keys"]
-    if len(set(keys)) < len(keys) or len({isinstance(key, str) for key in keys}) > 1:
-        return "has keys that are not of one kind, or not unique"
+    if len(set(keys)) < len(keys):
+        return "has keys that are not unique"
     adapter = saved.params["adapter"]
     if not adapter.state:
         return "has an adapter that was never fitted"
@@ -122,7 +122,7 @@ class Bank(Component, saved_as="bank"):
         params={"adapter": Part(RegressAndReweight, {"k": "k"})},
         state={
             "rounds_": Whole(),
-            "_keys": Each(Either((Text(), Whole(-(2**63), 2**63 - 1))), "keys"),
+            "_keys": key_list("keys"),
             "_last_seen": ints("keys", low=0),
             "_state": Plain(),
         },

@@ -16,6 +16,7 @@ from baserate.commands.demo import demo
 from baserate.commands.inspect import inspect
 from baserate.commands.reproduce import reproduce
 from baserate.commands.running import run_app
+from baserate.commands.streams import say
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command()(demo)
@@ -35,10 +36,10 @@ def _baserate(
 ) -> None:
     """Keeps any classifier right while class proportions drift."""
     if version:
-        typer.echo(f"baserate {__version__}")
+        say(f"baserate {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

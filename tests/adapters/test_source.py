@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -167,3 +169,35 @@ def test_what_needs_labels_says_so_without_a_warning_first():
     p, _ = draw(np.random.default_rng(0), 50, 3)
     with pytest.raises(ValueError, match="BBSE needs a labelled holdout"):
         RegressAndReweight(FollowTheHistory(3), source_prior=[0.3, 0.3, 0.4]).fit(p)
+
+
+LABELS = np.arange(240) % 3
+OUTPUTS = 0.6 * np.eye(3)[LABELS] + 0.4 * np.random.default_rng(0).dirichlet(np.full(3, 0.3), size=240)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-12.5, 0.0) | st.floats(-308.0, 0.0), min_size=3, max_size=3),
+    st.sampled_from([None, LastSighting(3), FollowTheHistory(3)]),
+    st.booleans(),
+)
+def test_any_source_prior_is_refused_or_gives_class_mixes(powers, tracker, transductive):
+    """Where a class has next to no share, a division by it would make the estimate NaN for good."""
+    shares = 10.0 ** np.array(powers)
+    prior = shares / shares.sum()
+    adapter = RegressAndReweight(
+        tracker, calibrator=None, source_prior=prior, transductive=transductive and tracker is None
+    )
+    if prior.min() < 1e-12:
+        with pytest.raises(ValueError, match=r"source_prior gives class \d .* with 1e-12 at least"):
+            adapter.fit(OUTPUTS, LABELS)
+        return
+    adapter.fit(OUTPUTS, LABELS)
+    for i in range(8):
+        step = adapter.step(OUTPUTS[10 * i : 10 * i + 10])
+        for mix in (*step.proba, adapter.prior_, *adapter.prior_interval()):
+            assert np.isfinite(mix).all()
+            assert (mix >= 0.0).all()
+        assert np.abs(step.proba.sum(axis=1) - 1.0).max() < 1e-9
+        assert abs(adapter.prior_.sum() - 1.0) < 1e-9
+    assert dumps(loads(dumps(adapter))) == dumps(adapter)

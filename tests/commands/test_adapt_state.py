@@ -1,6 +1,7 @@
 """What is kept between runs: after a kill, over several files, and after a file that cannot be used."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from baserate.files.adapting.unique_ids import UniqueIds
 from baserate.files.content import ReadMark, samples_of
 from baserate.files.formats._sinks import TextSink
 from baserate.files.rounds import ReadPosition
+from baserate.state import decoding
 
 from ..files.killing import Killed, Killer, adapt, done, files, killed_in_the_midst
 from ..files.streams import CLASSES, P, frame, holdout, read, write
@@ -499,6 +501,24 @@ def long_file(path, n=100_000):
     write(frame(n)[0], path)
     assert path.stat().st_size > 5 << 20
     return path
+
+
+@pytest.mark.parametrize("limit", ["_MANIFEST", "_NESTED"])
+def test_a_state_that_became_large_is_taken_if_that_is_asked_for(limit, tmp_path, monkeypatch):
+    """What a run has kept, the next one must be able to read."""
+    monkeypatch.setattr(decoding, limit, 50)
+    for name, n in (("s", 200), ("t", 100)):
+        write(frame(n)[0], tmp_path / f"{name}.csv")
+    options = ["--holdout", "holdout.csv", "--state", "kept"]
+    done("s.csv", "-o", "o.csv", *options)
+    refused = adapt("t.csv", "-o", "p.csv", *options)
+    assert refused.exit_code == 2
+    assert refused.stderr.count("\n") == 1
+    allowed = re.search(r"\(in a command: (--max-bytes \d+)\)\.$", refused.stderr.strip())[1].split()
+    inspected = [CliRunner().invoke(app, ["inspect", "kept", *more]).exit_code for more in ([], allowed)]
+    assert inspected == [2, 0]
+    done("t.csv", "-o", "p.csv", *options, *allowed)
+    assert state.load("kept", max_bytes=10**9).rows == 300
 
 
 def test_a_long_file_with_some_other_lines_is_another_file(tmp_path):

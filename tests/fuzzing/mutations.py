@@ -5,6 +5,8 @@ import random
 
 import numpy as np
 
+from baserate.state.registry import registered
+
 from .archives import Draft, damaged, packed
 
 NUMBERS = (
@@ -47,6 +49,7 @@ class Mutator:
         self.seed = seed
         self._parts = [(golden, node) for golden in goldens for node in golden.parts]
         self._names = sorted({node["$class"] for _, node in self._parts})
+        self._bases = sorted(name for name in registered() if name.startswith("baserate"))  # never in a valid file
         self._alike = {
             name: [pair for pair in self._parts if pair[1]["$class"] == name] for name in self._names
         }  # by the class
@@ -99,9 +102,8 @@ class Mutator:
         if "$class" in node and all(isinstance(node.get(half), dict) for half in ("params", "state")):
             kind = rng.randrange(6)
             if kind == 0:
-                node["$class"] = _one_of(
-                    [*self._names, *self._names, "os.system", "builtins.eval", "", None, 3, []], rng
-                )
+                strange = ["os.system", "builtins.eval", "", None, 3, []]
+                node["$class"] = _one_of([*self._names, *self._names, *self._bases, *strange], rng)
                 return f"$class {node['$class']!r}"
             if kind == 1:
                 node["layout"] = rng.choice([0, 2, -1, None, True, 1.0, "1", 10**9])
@@ -304,10 +306,30 @@ def _all_alike(array, rng):
     return np.full_like(array, array.ravel()[rng.randrange(array.size)]) if array.size else array
 
 
+def _moved_mass(array, rng):
+    """Rows keep their sums, and with them what makes them class mixes; a share becomes next to nothing, or all."""
+    if array.dtype.kind != "f" or array.ndim == 0 or array.size == 0 or array.shape[-1] < 2:
+        return array
+    rows = array.reshape(-1, array.shape[-1])
+    i, j = rng.sample(range(rows.shape[1]), 2)
+    some = rng.choice([slice(None), slice(0, 1), slice(rng.randrange(len(rows)), None)])
+    total = rows[some].sum(axis=1)
+    if rng.random() < 0.3:
+        rows[some] = 0.0
+        rows[some, j] = total
+    else:
+        share = rng.choice([0.0, 5e-324, 1e-300, 1e-50, 1e-13, 1e-9, 1e-3])
+        rows[some, j] += rows[some, i] - share
+        rows[some, i] = share
+    return rows.reshape(array.shape)
+
+
 _OF_ARRAYS = (
     ("special numbers", _with_special),
     ("special numbers", _with_special),
     ("special numbers", _with_special),
+    ("mass moved", _moved_mass),
+    ("mass moved", _moved_mass),
     ("a bit more", _shifted),
     ("scaled", _scaled),
     ("another type", _retyped),

@@ -10,10 +10,12 @@ from sklearn.exceptions import NotFittedError
 
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
+from baserate.calibrators import AutoCalibrator
 from baserate.calibrators._softmax_map import SoftmaxMap
 from baserate.checks._roles import ESTIMATES, PROBA, X, Y, role_of
 from baserate.files.adapting.state import StreamState
-from baserate.protocols import Adapter, CorrectableTracker, Learner, Tracker
+from baserate.marginals._batch_estimator import BatchEstimator
+from baserate.protocols import Adapter, CorrectableTracker, Learner, MarginalEstimator, Tracker
 from baserate.shifts import Adversary
 from baserate.state import dumps, loads
 from baserate.state.unreadable import UnreadableError
@@ -24,6 +26,7 @@ from .. import exported
 
 REFUSED, FINE = "refused", "fine"
 ROUNDS = 3
+MOST_CLASSES = 10**4
 _IDS = itertools.count()
 _PUBLIC = (*exported.classes().values(), published.Lagged)
 KEYS = np.array(["paris", "rome", "oslo", "new", "rome"])
@@ -116,6 +119,8 @@ def _use_in_role(obj):
         if not _fit(obj):
             return
         k = _k_of(obj)
+    if k > MOST_CLASSES:
+        return  # where a number is all that there is of them, no batch can be made to try it with
     for i in range(ROUNDS):
         rows = slice(5 * i, 5 * i + 5)
         if isinstance(obj, Tracker) and not isinstance(obj, Adapter | Learner):
@@ -143,8 +148,12 @@ def _use_in_role(obj):
             samples = _features(obj._pool.X.shape[1] or 3)
             check(obj.predict_proba(samples[:7]), k)
             obj.update(samples[rows], Y[rows] % k)
-        elif k != 3:
-            check(obj.transform(_samples(obj, k)), k)  # a calibrator of another number of classes
+        elif k != 3:  # a calibrator or an estimator of another number of classes
+            samples = _samples(obj, k)
+            if isinstance(obj, MarginalEstimator):
+                check(obj.estimate(samples), None)
+            else:
+                check(obj.transform(samples), k)
             break
         else:
             check(role.output(obj), 3 if role.on_simplex else None)
@@ -181,7 +190,7 @@ def _fit(obj):
 def _k_of(obj):
     if isinstance(obj, Adapter):
         return (
-            obj.predict_proba(np.empty((0, 3))).shape[1]
+            obj.predict_proba(np.empty((0, getattr(obj, "_n_features", 3)))).shape[1]
             if not hasattr(obj, "source_prior_")
             else len(obj.source_prior_)
         )
@@ -189,8 +198,12 @@ def _k_of(obj):
         return len(obj.predict())
     if isinstance(obj, Learner):
         return obj.n_classes
+    if isinstance(obj, BatchEstimator):
+        return obj._n_classes()
     if isinstance(obj, SoftmaxMap) and hasattr(obj, "scales_"):
         return len(obj.scales_)
+    if isinstance(obj, AutoCalibrator) and hasattr(obj, "n_classes_"):
+        return obj.n_classes_
     role_of(obj).output(obj)  # complains where it was never fitted
     return 3
 

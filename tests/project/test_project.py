@@ -85,6 +85,18 @@ def test_every_dependency_is_imported(folder):
         assert re.search(rf"^\s*(import|from) {module}\b|import_module\(\"{module}\"", text, re.MULTILINE), line
 
 
+UNSAFE = {"torch": (2, 5), "transformers": (5, 2), "pillow": (10, 2)}
+"""The newest versions with a known way to run code that comes with data."""
+
+
+@pytest.mark.parametrize("folder", [".", "lab"])
+def test_unsafe_versions_of_dependencies_are_left_out(folder):
+    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    for line in sum(project["optional-dependencies"].values(), project["dependencies"]):
+        name, least = re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line).groups()
+        assert tuple(map(int, least.split("."))) > UNSAFE.get(name, ()), line
+
+
 def test_the_wheel_is_small():
     """Under 1 MB, packed as a wheel is."""
     buffer = io.BytesIO()

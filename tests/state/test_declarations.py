@@ -33,6 +33,7 @@ from baserate.state.declarations import (
     flags,
     floats,
     ints,
+    key_list,
     labels,
     priors,
     probabilities,
@@ -141,6 +142,9 @@ ACCEPTED = [
     (Each(Whole()), (1, 2)),
     (Each(Whole(), "k"), [1, 2, 3]),
     (Each(Whole(), 1), [1]),
+    (key_list("k"), ["a", "", "a"]),
+    (key_list("k"), [-(2**63), 0, 2**63 - 1]),
+    (key_list("n"), []),
     (Together((Whole(), Text())), (1, "a")),
     (Fields({"a": Whole(), "b": Text()}, ("b",)), {"a": 1}),
     (Fields({"a": Whole(), "b": Text()}, ("b",)), {"a": 1, "b": ""}),
@@ -214,6 +218,12 @@ REFUSED = [
     (Each(Whole()), "12", "no list"),
     (Each(Whole()), [1, "a"], "no whole number"),
     (Each(Whole(), "k"), [1], "of length 1, not of length 3"),
+    (key_list("k"), ["a", "b", 3], "no whole number"),
+    (key_list("k"), [1, 2, "c"], "no whole number"),
+    (key_list("k"), [1, 2, True], "no whole number"),
+    (key_list("k"), [1, 2, 2**63], "no whole number"),
+    (key_list("k"), ["a", "b"], "of length 2, not of length 3"),
+    (key_list("k"), "abc", "no list"),
     (Together((Whole(), Text())), (1,), "no list of 2"),
     (Together((Whole(), Text())), ("a", 1), "no whole number"),
     (Fields({"a": Whole()}), [1], "is a list, not values by name"),
@@ -260,6 +270,9 @@ def test_a_choice_that_was_refused_leaves_no_sizes():
     sizes = Sizes()
     spec = Either((Together((floats("a"), Text())), Together((floats("b"), Whole()))))
     spec.check((np.ones(3), 1), "it", sizes)
+    assert sizes.known == {"b": 3}
+    with pytest.raises(UnreadableError):
+        spec.check((np.ones(4), 1), "it", sizes)
     assert sizes.known == {"b": 3}
 
 

@@ -10,9 +10,11 @@ import pytest
 from baserate import Bank
 from baserate.adapters import ATLAS, UOGD, RegressAndReweight, RetrainLastLayer
 from baserate.calibrators import BCTS
-from baserate.marginals import BBSE
+from baserate.marginals import BBSE, RLLS
 from baserate.state import dumps, loads
+from baserate.state.registry import registered
 from baserate.trackers import Arrows, FollowTheFixedWindow, FollowTheHistory
+from baserate.trust import AccuracyEstimate, Gate, PriorBand
 
 from ..adapters.small_layer import W, X, Y
 from .made_by_hand import edited
@@ -163,6 +165,23 @@ def test_a_manifest_that_is_all_of_a_large_file():
     assert dumps(loads(data, max_bytes=len(data))) == dumps(FollowTheHistory(2))
 
 
+@pytest.mark.parametrize("piece", ["[]", "{}", "[[]]", '{"":{}}'])
+def test_a_manifest_of_millions_of_lists_and_objects(piece):
+    """Each would take a hundred times its own bytes in memory."""
+    n = 2**21 // (piece.count("[") + piece.count("{")) + 1
+
+    def many(node):
+        node["state"]["more"] = "here"
+
+    good, target = zipfile.ZipFile(io.BytesIO(edited(FollowTheHistory(2), many))), io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in good.namelist():
+            archive.writestr(name, good.read(name).replace(b'"here"', f"[{','.join([piece] * n)}]".encode()))
+    data = target.getvalue()
+    with pytest.raises(ValueError, match=r"manifest of 2,\d{3},\d{3} lists and objects, .* more with max_bytes="):
+        loads(data)
+
+
 @pytest.mark.parametrize("shape", ["(10**12,)", "(2**40, 2**40)", "(3,)", "(-1,)"])
 def test_an_array_whose_header_says_another_size(shape):
     good, target = zipfile.ZipFile(io.BytesIO(dumps(FollowTheHistory(2)))), io.BytesIO()
@@ -188,6 +207,15 @@ def test_a_source_prior_too_small_to_divide_by(prior):
     assert smallest.prior_.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("cls", [PriorBand, AccuracyEstimate, Gate, RLLS])
+@pytest.mark.parametrize("share", [0.0, 5e-324, 1e-300, 1e-50, 9e-13])
+def test_a_source_prior_too_small_to_divide_by_in_a_file(cls, share):
+    fitted = cls().fit(*outputs(2, 60))
+    fitted.source_prior_ = np.array([share, 1.0 - share])
+    with pytest.raises(ValueError, match="source_prior_ with a number below 1e-12"):
+        loads(dumps(fitted))
+
+
 def test_what_is_refused_leaves_nothing_behind():
     adapter = running(rounds=5)
     before = dumps(adapter)
@@ -203,3 +231,13 @@ def test_a_part_whose_methods_have_the_right_names_but_are_others():
     adapter.marginals_ = running(rounds=0)._monitor._accuracy
     with pytest.raises(ValueError, match="marginals_ that is a AccuracyEstimate, not a MarginalEstimator"):
         loads(dumps(adapter))
+
+
+@pytest.mark.parametrize("name", sorted(name for name in registered() if name.startswith("baserate.")))
+def test_a_base_of_other_classes_that_declares_nothing(name):
+    def rename(node):
+        node["$class"] = name
+
+    for obj in (FollowTheHistory(2), BCTS().fit(*outputs(2, 40))):
+        with pytest.raises(ValueError, match=r"holds a baserate\..*, which is not known here"):
+            loads(edited(obj, rename))

@@ -102,6 +102,16 @@ def test_names_that_the_output_cannot_spell(words, environment):
     assert (status, told) == (0, [])
     assert output.isascii()
     assert "k\\xe4se" in output or words is BACKTEST
+    wrong = ["adapt", "k\u00e4se.csv", *ADAPT[2:]]
+    status, _, told = run(wrong, **environment)
+    assert (status, len(told)) == (2, 1)
+    assert told[0].isascii()
+    if words is ADAPT:
+        pytest.importorskip("matplotlib")
+        status, output, told = run([*words, "--report", "k\u00e4se.html"], **environment)
+        assert (status, told) == (0, [])
+        assert output.isascii()
+        assert Path("k\u00e4se.html").exists()
 
 
 def test_a_terminal_is_not_told_what_to_do():

@@ -17,6 +17,16 @@ def test_a_picture_of_any_size_is_read_and_the_limit_stays(tmp_path, monkeypatch
     assert Image.MAX_IMAGE_PIXELS == 10
 
 
+@pytest.mark.parametrize("form", ["GIF", "BMP", "TIFF", "PPM"])
+def test_a_picture_in_a_format_that_no_data_set_has(form, tmp_path):
+    picture = Image.fromarray(np.zeros((8, 8, 3), np.uint8))
+    picture.save(tmp_path / "a.png", format=form)
+    with pytest.raises(OSError, match="cannot identify image file"):
+        _images.read_image(tmp_path / "a.png")
+    picture.save(tmp_path / "a.png", format="JPEG")
+    assert _images.read_image(tmp_path / "a.png").shape == (8, 8, 3)
+
+
 def test_without_the_library_the_way_to_install_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'baserate-lab'") as info:

@@ -1,5 +1,9 @@
 """A frozen transformer and its head, with a tiny DistilBERT of random weights made on the spot."""
 
+import io
+import json
+import zipfile
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -7,6 +11,7 @@ from sklearn.base import clone
 
 from baserate.datasets import Dataset
 from baserate.integrations import last_layer
+from baserate.learners import ContinualTraining
 from baserate.state import dumps, loads
 from baserate_lab.cache import VARIABLE
 from baserate_lab.models import RECIPES, Recipe, TransformerHead, features, outputs, recipes, train, transformer_head
@@ -138,6 +143,39 @@ def test_an_encoder_that_a_file_names_is_not_opened(encoder, monkeypatch):
         assert head.encoder == "somebody/on-a-hub"
         with pytest.raises(ValueError, match=r"named by a state file.*set_params\(encoder"):
             head.fit(TEXTS, Y)
+
+
+@pytest.mark.parametrize("entries", [["model_"], ["estimator"], ["model_", "estimator"]], ids="-".join)
+def test_a_learner_whose_model_a_file_names(entries, monkeypatch):
+    learner = ContinualTraining.examples()[0]
+    learner.update(np.eye(3)[Y], Y)
+    with zipfile.ZipFile(io.BytesIO(dumps(learner))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    obj = manifest["object"]
+    with zipfile.ZipFile(io.BytesIO(dumps(TransformerHead("somebody/on-a-hub")))) as archive:
+        head = json.loads(archive.read("manifest.json"))["object"]
+    for name in entries:
+        obj["params" if name == "estimator" else "state"][name] = head
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, json.dumps(manifest) if name == "manifest.json" else content)
+    monkeypatch.setattr(_encoder, "Encoder", pytest.fail)
+    with pytest.raises(ValueError, match=r"has a model|estimator is TransformerHead"):
+        loads(changed.getvalue())
+
+
+def test_code_that_comes_with_an_encoder_is_not_run(tmp_path, monkeypatch):
+    folder = make_encoder(tmp_path / "encoder", 0)
+    (tmp_path / "encoder" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    file = tmp_path / "encoder" / "config.json"
+    own = {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | own))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(OSError, match="could not be loaded"):
+        TransformerHead(folder).fit(TEXTS, Y)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_encoders_of_the_recipes_may_be_named_by_a_file():

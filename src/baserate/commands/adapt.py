@@ -12,6 +12,7 @@ import typer
 
 from baserate.commands.ending import FAILURE, check_writable, complain, fail
 from baserate.commands.progress import progress_bars
+from baserate.commands.streams import say
 from baserate.commands.words import as_note, split_names
 from baserate.files.errors import printable
 from baserate.files.formats import format_names, source_named
@@ -80,6 +81,10 @@ def adapt(
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an unfinished file: go back to the state before it.")
     ] = False,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Allow a state that is larger than usual; only if you trust it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Adapt a file of a model's probabilities to the class mix as it drifts.
@@ -118,6 +123,7 @@ def adapt(
             wait=wait,
             late=None if late is None else source_named(late, option=None),
             report=report,
+            max_bytes=max_bytes,
         )
     except ValueError as error:
         fail(str(error))
@@ -212,7 +218,7 @@ def _print_summary(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
     }
     to_stderr = job.out.is_stream
     if as_json:
-        typer.echo(json.dumps(found, indent=2), err=to_stderr)
+        say(json.dumps(found, indent=2), err=to_stderr)
         return
     from rich.console import Console
 
@@ -229,4 +235,4 @@ def _report(path: Path, done: "AdaptResult", job: "AdaptJob", as_json: bool) -> 
         write(path, done.state, job.rounds_file, job.level)
     except OSError as error:
         fail(f"could not write the report to {path} ({error.strerror}).", FAILURE)
-    typer.echo(f"Report: {printable(str(path.resolve()))}", err=as_json or job.out.is_stream)
+    say(f"Report: {printable(str(path.resolve()))}", err=as_json or job.out.is_stream)

@@ -8,6 +8,7 @@ import typer
 
 from baserate.commands.ending import FAILURE, check_writable, complain, fail
 from baserate.commands.progress import progress_bars
+from baserate.commands.streams import say
 from baserate.commands.words import as_note, split_names
 from baserate.files.errors import printable
 from baserate.files.formats import format_names, source_named
@@ -103,7 +104,7 @@ def backtest(
             fail(f"could not write the report to {report} ({error.strerror}).", FAILURE)
     _print_result(read, found, job, as_json)
     if report is not None:
-        typer.echo(f"Report: {printable(str(report.resolve()))}", err=as_json)
+        say(f"Report: {printable(str(report.resolve()))}", err=as_json)
 
 
 def _tracker_names(methods: list[str] | None) -> list[str] | None:
@@ -152,7 +153,7 @@ def _print_result(read: "LabelledLog", found: "Backtest", job: "LogJob", as_json
     for note in found.notes:
         complain(f"note: {as_note(note)}")
     if as_json:
-        typer.echo(json.dumps({"log": job.log.shown} | plain(found), indent=2))
+        say(json.dumps({"log": job.log.shown} | plain(found), indent=2))
         return
     from rich.console import Console
 

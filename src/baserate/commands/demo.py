@@ -10,6 +10,7 @@ import typer
 from baserate._version import __version__
 from baserate.commands.ending import FAILURE, check_writable, fail
 from baserate.commands.progress import progress_bars
+from baserate.commands.streams import say
 from baserate.files.errors import printable
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def demo(
 
         result = run_demo(model, rounds, batch_size, seed, track=watched)
     if as_json:
-        typer.echo(_json(result))
+        say(_json(result))
     else:
         _print(result)
     if not no_report:
@@ -58,7 +59,7 @@ def demo(
             write(result, out)
         except OSError as error:
             fail(f"could not write the report to {out} ({error.strerror}).", FAILURE)
-        typer.echo(f"Report: {printable(str(out.resolve()))}", err=as_json)
+        say(f"Report: {printable(str(out.resolve()))}", err=as_json)
 
 
 def _print(result: "Demo") -> None:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import typer
 
+from baserate.commands.streams import say
 from baserate.files.errors import printable
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
@@ -21,7 +22,7 @@ def fail(message: str, status: int = USAGE) -> NoReturn:
 def complain(message: str) -> None:
     """Say something on standard error, in one line, if anybody can hear it."""
     with contextlib.suppress(OSError):
-        typer.echo(f"baserate: {printable(message)}", err=True)
+        say(f"baserate: {printable(message)}", err=True)
 
 
 def check_writable(path: Path, option: str, example: str) -> None:

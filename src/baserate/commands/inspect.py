@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from baserate.commands.ending import fail
+from baserate.commands.streams import say
 
 
 def inspect(
@@ -15,17 +16,21 @@ def inspect(
         float, typer.Option(help="Level of the band: how often it should contain the true class mix.")
     ] = 0.9,
     keys: Annotated[int, typer.Option(min=0, help="How many keys to show: those whose class mix moved most.")] = 10,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Allow a state that is larger than usual; only if you trust it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show a state file: the class mix now and its band, warnings, and the progress of the last file."""
     from baserate.files.inspecting import inspect_state, show_state
 
     try:
-        found = inspect_state(state, level=level, keys=keys)
+        found = inspect_state(state, level=level, keys=keys, max_bytes=max_bytes)
     except (ValueError, OSError) as error:
         fail(str(error))
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
         return
     from rich.console import Console
 

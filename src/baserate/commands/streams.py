@@ -26,6 +26,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Write lines to standard output, or to standard error, in the encoding of that stream.
+
+    `typer.echo` takes a stream of ASCII for a mistake, and writes UTF-8 to it.
+    """
+    stream = sys.stderr if err else sys.stdout
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
 def flush_output() -> None:
     """Write what is left, or raise the `OSError` that the interpreter would show in its own way at the end."""
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str, Any]:
+def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10, max_bytes: int | None = None) -> dict[str, Any]:
     """Read a state file, and summarise it as plain data.
 
     Parameters
@@ -29,13 +29,15 @@ def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10) -> dict[str
         The level of the bands.
     keys : int
         The number of keys to show.
+    max_bytes : int, optional
+        How many bytes the state may take when it is unpacked; see `baserate.load`.
     """
     check_real(level, "--level", 0.0, 1.0, closed=False)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FileProblemError(str(path), f"cannot be read ({error.strerror})") from error
-    held = loads(data, name=str(path))
+    held = loads(data, name=str(path), max_bytes=max_bytes)
     state = held if isinstance(held, StreamState) else _alone(held, path)
     found = {"state": str(path), "bytes": len(data), "holds": type(state.adapter).__name__, **summarise(state, level)}
     if isinstance(held, StreamState):

@@ -10,7 +10,7 @@ from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
 from baserate.protocols import FloatArray, IntArray
 from baserate.state.declarations import SHARE, Maybe, Number, Saved, Saves, Text, floats, priors
-from baserate.validation import check_holdout, check_option, check_real
+from baserate.validation import LEAST_PRIOR, check_holdout, check_option, check_real
 
 _LEAST = 1e-13  # least penalty on squares, relative to the trace of C'C; stands for no penalty
 _SAFE = 1e-9  # penalty that keeps rounding errors out of the null space of C
@@ -243,7 +243,7 @@ class RLLS(BatchEstimator, saved_as="rlls"):
         },
         state={
             "joint_": floats("k", "k", low=0.0, high=1.01),
-            "source_prior_": priors("k", low=5e-324, within=1e-9),
+            "source_prior_": priors("k", low=LEAST_PRIOR, within=1e-9),
             "rho_": Number(0.0, finite=False),
             "_gram": floats("k", "k", low=0.0, high=1.1),
             "_offset": priors("k"),

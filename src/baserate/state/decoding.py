@@ -16,7 +16,9 @@ from baserate.state.registry import resolve
 from baserate.state.unreadable import UnreadableError
 
 _OLDEST = 2
-_MANIFEST = 2**25  # bytes of text, which takes many times its length in memory: a million waiting ids
+_MANIFEST = 2**25  # bytes of text, which takes many times its length in memory: some hundred thousand waiting rows
+_NESTED = 2**21  # lists and objects in the text: each takes a hundred times the bytes that write it down
+_LEAVES = frozenset({str, int, float, bool, type(None)})  # a call for each of thousands of keys would take long
 _HEADER = 10_000  # characters of an array's header: numpy's own limit
 
 
@@ -30,7 +32,8 @@ def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = Non
         What to call them in an error.
     max_bytes : int, optional
         How many bytes the parts of the file may take together when they are unpacked. Default: as many as the file has,
-        as nothing is compressed in those that `dumps` makes, and 33 million for the text among them.
+        as nothing is compressed in those that `dumps` makes, and for the text among them 33 million, with two
+        million lists and objects.
     **models
         As in `load`.
     """
@@ -57,20 +60,25 @@ def _unpack(data: bytes, max_bytes: int | None) -> tuple[list[np.ndarray[Any, An
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
-        _check_size(total, len(data) if max_bytes is None else max_bytes, "takes", total)
+        _check_size(total, len(data) if max_bytes is None else max_bytes, "takes {} bytes when it is unpacked", total)
         if "manifest.json" not in archive.namelist():
             raise UnreadableError("is not a baserate state file (it has no manifest)")
+        size = archive.getinfo("manifest.json").file_size
         if max_bytes is None:
-            _check_size(archive.getinfo("manifest.json").file_size, _MANIFEST, "has a manifest that takes", total)
-        manifest = _checked_manifest(json.loads(archive.read("manifest.json")))
+            _check_size(size, _MANIFEST, "has a manifest that takes {} bytes when it is unpacked", total)
+        text = archive.read("manifest.json")
+        if max_bytes is None:
+            nested = text.count(b"[") + text.count(b"{")
+            _check_size(nested, _NESTED, "has a manifest of {} lists and objects", total)
+        manifest = _checked_manifest(json.loads(text))
         return [_array(archive.read(f"{i}.npy")) for i in range(len(members) - 1)], manifest
 
 
-def _check_size(found: int, allowed: int, which: str, total: int) -> None:
+def _check_size(found: int, allowed: int, takes: str, total: int) -> None:
     if found > allowed:
         raise UnreadableError(
-            f"{which} {found:,} bytes when it is unpacked, and {allowed:,} are allowed; if you trust it, allow more "
-            f"with max_bytes={total}"
+            f"{takes.format(f'{found:,}')}, and {allowed:,} are allowed; if you trust it, allow more with "
+            f"max_bytes={total} (in a command: --max-bytes {total})"
         )
 
 
@@ -125,7 +133,7 @@ class _Reader:
     def read(self, node: Any) -> Any:
         """Return the value of a node; of an object, its class, parameters and state."""
         if isinstance(node, list):
-            return [self.read(item) for item in node]
+            return [item if type(item) in _LEAVES else self.read(item) for item in node]
         if not isinstance(node, dict):
             return node
         if "$array" in node:
@@ -186,7 +194,7 @@ class _Reader:
             state = {name: self.build(item) for name, item in value.state.items()}
             return value.cls._from_saved(params, state)
         if isinstance(value, list):
-            return [self.build(item) for item in value]
+            return [item if type(item) in _LEAVES else self.build(item) for item in value]
         if isinstance(value, tuple):
             return tuple(self.build(item) for item in value)
         if isinstance(value, dict):

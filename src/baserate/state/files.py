@@ -58,7 +58,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, **models
         The file. It may come from anybody: nothing in it is run, and everything in it is checked before it is used.
     max_bytes : int, optional
         How many bytes the parts of the file may take together when they are unpacked. Default: as many as the file has,
-        as nothing is compressed in those that `save` writes, and 33 million for the text among them.
+        as nothing is compressed in those that `save` writes, and for the text among them 33 million, with two
+        million lists and objects.
     **models
         Foreign models by the name of their parameter, such as ``estimator=model``: they are not saved with an object.
 

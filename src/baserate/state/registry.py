@@ -15,6 +15,9 @@ _HOMES = ("trackers", "marginals", "calibrators", "shifts", "trust", "adapters",
           "files.adapting.state", "learners", "integrations")  # fmt: skip
 """Modules of the package that define every saved class, in the order in which they are looked through."""
 
+_OURS = ("baserate.", "baserate_lab.")
+"""The beginnings of paths that no file may name: ours without a name are bases of others, and declare nothing."""
+
 _CLASSES: dict[str, type] = {}
 
 
@@ -51,12 +54,12 @@ def resolve(name: Any) -> type:
     """Return the class with a name in a file.
 
     Nothing is imported because a file says so: where a name is not known yet, the package's own modules are imported
-    one by one until it is.
+    one by one until it is. Classes of this package that are only bases of others are known to no file.
     """
     for home in _HOMES:
         if name in _CLASSES:
             break
         import_module(f"baserate.{home}")
-    if name not in _CLASSES:
+    if name not in _CLASSES or name.startswith(_OURS):
         raise UnreadableError(f"holds a {name}, which is not known here; import the module that defines it first")
     return _CLASSES[name]

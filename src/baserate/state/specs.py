@@ -256,14 +256,15 @@ class Either:
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse what all of them refuse."""
+        n_known = len(sizes.known)
         for spec in self.specs:
-            trial = Sizes(sizes.known)
             try:
-                spec.check(value, where, trial)
+                spec.check(value, where, sizes)
             except UnreadableError as error:
                 last = error
+                for name in list(sizes.known)[n_known:]:  # those that the refused spec has noted
+                    del sizes.known[name]
             else:
-                sizes.known.update(trial.known)
                 return
         raise last
 
@@ -283,6 +284,11 @@ class Each:
             sizes.agree(self.length, len(value), where)
         for item in value:
             self.spec.check(item, where, sizes)
+
+
+def key_list(size: Size) -> Either:
+    """Keys or ids: all are texts, or all are whole numbers of 64 bits."""
+    return Either((Each(Text(), size), Each(Whole(-(2**63), 2**63 - 1), size)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, declarations
 from baserate.state.declarations import Saved, Saves, priors, probabilities
-from baserate.validation import check_holdout, check_prior
+from baserate.validation import LEAST_PRIOR, check_holdout, check_prior
 
 _NUMBERS = 200_000  # probabilities kept, so that a query takes milliseconds and files stay small
 _ROWS_PER_CLASS = 4  # rows per class, on average, that are kept in any case
@@ -19,11 +19,9 @@ def fits_holdout(saved: Saved) -> str:
     return "" if counts.all() else f"has no sample of class {int(counts.argmin())} in its holdout"
 
 
-LEAST_SHARE = 1e-300
-"""Least share of a class in a saved source prior, which has every class."""
 SAVED = Saves(
     state={
-        "source_prior_": priors("k", low=LEAST_SHARE, within=1e-9),
+        "source_prior_": priors("k", low=LEAST_PRIOR, within=1e-9),
         "_proba": probabilities("rows", "k"),
         "_labels": declarations.labels("rows", "k"),
     },

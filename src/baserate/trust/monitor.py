@@ -26,6 +26,7 @@ from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
 from baserate.trust.unknown import UnknownMass
+from baserate.validation import LEAST_PRIOR
 
 COLLECTED = 256
 """Samples that are collected before the check and the gate look at them: one by one they would cost more than all else.
@@ -113,7 +114,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     saves = Saves(
         params={"alpha": Maybe(SHARE)},
         state={
-            "source_prior_": priors("k", within=1e-9),
+            "source_prior_": priors("k", low=LEAST_PRIOR, within=1e-9),
             "dependence_": Part(SerialDependence),
             "known_": Flag(),
             "checks_": Flag(),

@@ -26,7 +26,7 @@ def read_image(path: Path) -> NDArray[np.uint8]:
         None,
     )  # no size limit: the checksum of the whole set is checked later
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=("PNG", "JPEG")) as image:  # readers of rare formats are seldom looked at
             return np.array(image.convert("RGB"))
     except SyntaxError as error:  # Pillow raises this for a broken PNG
         raise ValueError(f"{path} is damaged: {error}") from error

@@ -57,8 +57,9 @@ class Encoder:
         shown = bars.is_progress_bar_enabled()
         bars.disable_progress_bar()  # it would collide with ours
         try:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(place)
-            self.network = transformers.AutoModel.from_pretrained(place).float().eval()
+            # By default, transformers asks at the terminal whether to run code that comes with an encoder.
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
+            self.network = transformers.AutoModel.from_pretrained(place, trust_remote_code=False).float().eval()
         except (OSError, ValueError) as error:
             raise OSError(
                 f"the encoder {name!r} could not be loaded ({error}); give a folder that holds it, or a name that can "

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from baserate.protocols import UNLABELLED, CorrectableTracker, FloatArray, IntArray, Key, Tracker
 from baserate.state import Component
-from baserate.state.declarations import Each, Either, Plain, Saved, Saves, Text, Whole, priors
+from baserate.state.declarations import Each, Plain, Saved, Saves, Whole, key_list, priors
 from baserate.validation import SUM_TOLERANCE, check_integer, check_keys, check_labels
 
 
@@ -63,8 +63,8 @@ def _check_samples(saved: Saved) -> str:
     state, sizes = saved.state, saved.sizes
     if sizes["samples"] > saved.params["at_most"]:
         return "has more samples than may wait"
-    if len(set(state["ids"])) < len(state["ids"]) or len({isinstance(name, str) for name in state["ids"]}) > 1:
-        return "has ids that are not of one kind, or not unique"
+    if len(set(state["ids"])) < len(state["ids"]):
+        return "has ids that are not unique"
     if any(place >= sizes["notes"] for place in state["note_of_row"]):
         return "has samples of a round that it does not know"
     if any(own >= sizes["k"] for own in state["own"]):
@@ -92,7 +92,7 @@ class LateLabels(Component, saved_as="late_labels"):
         params={"at_most": Whole()},
         state={
             "missed_": Whole(),
-            "ids": Each(Either((Text(), Whole(-(2**63), 2**63 - 1))), "samples"),
+            "ids": key_list("samples"),
             "rows": Each(priors("k", within=SUM_TOLERANCE), "samples"),
             "own": Each(Whole(), "samples"),
             "note_of_row": Each(Whole(), "samples"),

@@ -63,6 +63,8 @@ class AdaptJob(NamedTuple):
         Labels that have come for rows of earlier files.
     report : path, optional
         The report that will be written afterwards; here only to check that it is no other file of the run.
+    max_bytes : int, optional
+        How many bytes the state may take when it is unpacked; see `baserate.load`.
     """
 
     stream: Source
@@ -84,6 +86,7 @@ class AdaptJob(NamedTuple):
     wait: int = 0
     late: Source | None = None
     report: Path | None = None
+    max_bytes: int | None = None
 
     @property
     def resumable(self) -> bool:

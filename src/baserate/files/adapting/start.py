@@ -66,7 +66,7 @@ def _begun(job: AdaptJob, lock: Lock) -> Start:
     if job.state is None or found is None:
         lock.sweep((), job.folders)
         return Start(_fitted(job), None)
-    state = load_stream_state(found, job.state)
+    state = load_stream_state(found, job.state, job.max_bytes)
     if state.file is not None and state.file.finished:
         move_into_place(state.file, job)
     lock.sweep([] if state.file is None else state.file.parts.values(), job.folders)
@@ -78,12 +78,12 @@ def _begun(job: AdaptJob, lock: Lock) -> Start:
             return Start(_fitted(job), None, abandoned)
         # Before the first file there was what the holdout has taught, if not in a file.
         found = abandoned.before if abandoned.found is None else abandoned.found
-        state = load_stream_state(found, job.state)
+        state = load_stream_state(found, job.state, job.max_bytes)
     content = job.stream.content
     if state.file is not None and content is not None and content.is_known_as(state.file.fingerprint):
         if state.file.options == job.options() and _is_there(state.file):
             return Start(state, found, abandoned, nothing_to_do=True)
-        state = load_stream_state(state.file.before, job.state)
+        state = load_stream_state(state.file.before, job.state, job.max_bytes)
     elif content is not None and state.has_done(content):
         if job.out.is_stream or not job.out.path.exists():
             raise FileProblemError(
@@ -227,7 +227,7 @@ def what_is_left(job: AdaptJob) -> str:
     file = None
     with contextlib.suppress(OSError, ValueError):  # whatever is the matter with the state has been said
         found = None if job.state is None else read_state_file(job.state)
-        file = None if found is None or job.state is None else load_stream_state(found, job.state).file
+        file = None if found is None or job.state is None else load_stream_state(found, job.state, job.max_bytes).file
     if file is not None and not file.finished:
         return "what is done is kept; the same command goes on from there."
     if file is not None and any(part.exists() for part in file.parts.values()):

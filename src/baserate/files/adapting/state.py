@@ -261,9 +261,9 @@ def read_state_file(path: Path) -> bytes | None:
         raise FileProblemError(str(path), f"the state cannot be read ({error.strerror})") from error
 
 
-def load_stream_state(data: bytes, path: Path) -> StreamState:
+def load_stream_state(data: bytes, path: Path, max_bytes: int | None = None) -> StreamState:
     """The state of a stream, from the bytes of a state file."""
-    found = loads(data, name=str(path))
+    found = loads(data, name=str(path), max_bytes=max_bytes)
     if not isinstance(found, StreamState):
         raise FileProblemError(
             str(path), f"is a state of {type(found).__name__}, not one that baserate adapt keeps; name another file"

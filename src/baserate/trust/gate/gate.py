@@ -22,10 +22,18 @@ from baserate.state.declarations import (
     priors,
     probabilities,
 )
-from baserate.trust._kept_holdout import LEAST_SHARE, fits_holdout, subsample
+from baserate.trust._kept_holdout import fits_holdout, subsample
 from baserate.trust.gate.bets import LARGEST, STAKES, bet
 from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
-from baserate.validation import as_float_array, check_fitted, check_holdout, check_integer, check_prior, check_real
+from baserate.validation import (
+    LEAST_PRIOR,
+    as_float_array,
+    check_fitted,
+    check_holdout,
+    check_integer,
+    check_prior,
+    check_real,
+)
 
 NONE, HURTS, HELPS = "", "hurts", "helps"
 IN_DOUBT = 0.5
@@ -131,7 +139,7 @@ class Gate(Component, saved_as="gate"):
     saves = Saves(
         params={"alpha": SHARE},
         state={
-            "source_prior_": priors("k", low=LEAST_SHARE, within=1e-9),
+            "source_prior_": priors("k", low=LEAST_PRIOR, within=1e-9),
             "_proba": probabilities("rows", "k"),
             "_labels": declarations.labels("rows", "k"),
             "_few": flags("k"),
