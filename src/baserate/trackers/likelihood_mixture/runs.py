@@ -17,11 +17,11 @@ LANES = 8
 FEW_LANES = 4
 """Three runs and the birth value, for more classes than that."""
 
-_HAZARD = 0.25  # a run of age a ends in a round with probability _HAZARD / (a + 1)
+_HAZARD = 0.05  # a run of age a ends in a round with probability _HAZARD / (a + 1)
 _RETURNS = 0.25  # then the mix is the birth value again with this probability, and else a new one
 _YOUNG = 10.0  # samples that the youngest run must have before the next one starts
 _SPARED = 0.003  # weight that a run has at least when it is decided which one to drop
-_ARM_CHANGES = 0.0003  # probability per round that the other of mixture and runs becomes the better one
+_ARM_CHANGES = 0.00003  # probability per round that the other of mixture and runs becomes the better one
 
 
 @compiled_within
