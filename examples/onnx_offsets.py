@@ -1,7 +1,7 @@
 """A model served as ONNX, with the correction as an input of its graph: k numbers that may change with every request.
 
 The graph returns the model's own probabilities, which are sent to the adapter, and the adapted ones. The calibration
-that the adapter has chosen on the holdout is a fixed part of the graph.
+that the adapter has learned from the holdout is a fixed part of the graph.
 """
 
 import numpy as np
@@ -17,11 +17,8 @@ from baserate.shifts import Monotone, sample_stream
 
 def calibration(adapter):
     """Calibration that an adapter applies first: ``max(p, floor) ** scales * exp(biases)``, normalised."""
-    chosen = getattr(adapter.calibrator_, "calibrator_", adapter.calibrator_)  # an AutoCalibrator holds its choice
-    if chosen is None:
-        k = len(adapter.source_prior_)
-        return np.ones(k), np.zeros(k), 0.0
-    return chosen.scales_, chosen.biases_, chosen.floor_
+    fitted = adapter.calibrator_
+    return fitted.scales_, fitted.biases_, fitted.floor_
 
 
 def build_graph(model, adapter):
@@ -81,7 +78,7 @@ def main(seed=0):
         wrong += [(answer.argmax(axis=1) != batch.y).sum() for answer in (proba, adapted)]
         n += len(batch.y)
         adapter.update(proba)
-    print(f"calibration: {adapter.calibrator_.chosen_}")
+    print(adapter.calibrator_.reason_)
     print(f"wrong: {wrong[0] / n:.1%} of the model's own answers, {wrong[1] / n:.1%} of the adapted ones")
     print(f"largest difference between onnxruntime and baserate: {largest:.1e}")
     return {"own": wrong[0] / n, "adapted": wrong[1] / n, "difference": largest}

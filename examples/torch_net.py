@@ -41,7 +41,7 @@ def main(seed=0):
         step = adapter.step(batch.proba)
         wrong += [(proba.argmax(axis=1) != batch.y).sum() for proba in (batch.proba, step.proba)]
         n += len(batch.y)
-    print(f"calibration: {adapter.calibrator_.chosen_}")
+    print(adapter.calibrator_.reason_)
     print(f"wrong: {wrong[0] / n:.1%} of the net's own answers, {wrong[1] / n:.1%} of the adapted ones")
 
 

@@ -31,9 +31,9 @@ def screening(X, y, seed):
 
 
 def main(seed=0):
-    """Average over five splits of the patients into training data, holdout and stream."""
+    """Average over twenty splits of the patients into training data, holdout and stream."""
     X, y = load_breast_cancer(return_X_y=True)
-    wrong, adapted, loss, adapted_loss = np.mean([screening(X, y, seed + i) for i in range(5)], axis=0)
+    wrong, adapted, loss, adapted_loss = np.mean([screening(X, y, seed + i) for i in range(20)], axis=0)
     print(f"wrong: {wrong:.1%} of the model's own answers, {adapted:.1%} of the adapted ones")
     print(f"log loss: {loss:.3f} of the model's own answers, {adapted_loss:.3f} of the adapted ones")
 

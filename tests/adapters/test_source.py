@@ -47,13 +47,13 @@ def test_under_confident_models_need_it(model):
     assert error(Oracle(path)) < 0.9 * error(Oracle(path, calibrator=None))
 
 
-def test_the_default_is_the_automatic_choice():
+def test_the_default_is_the_automatic_calibrator():
     p, y = draw(np.random.default_rng(0), 500, 4)
     for cls in (RegressAndReweight, lambda: Oracle(np.full((9, 4), 0.25))):
         adapter = cls().fit(distort(p, 0.4), y)
         assert isinstance(adapter.calibrator_, AutoCalibrator)
-        assert adapter.calibrator_.chosen_ == "temperature"
-    assert RegressAndReweight().fit(p, y).calibrator_.chosen_ == "identity"
+        np.testing.assert_allclose(1 / adapter.calibrator_.scales_, 2.5, rtol=0.2)
+    assert RegressAndReweight().fit(p, y).calibrator_.degrees_of_freedom_ == 0
 
 
 def test_honest_probabilities_are_left_alone():
@@ -115,7 +115,7 @@ def test_a_bank_calibrates_as_its_adapter_does():
     p = distort(p, 0.4)
     alone = RegressAndReweight(FollowTheHistory(3), source_prior=[0.2, 0.3, 0.5], gate=False).fit(p, y)
     bank = Bank(alone)
-    assert alone.calibrator_.chosen_ != "identity"
+    assert alone.calibrator_.degrees_of_freedom_ > 0
     for i in range(5):
         batch = p[10 * i : 10 * i + 10]
         np.testing.assert_array_equal(bank.step(["a"] * 10, batch).proba, alone.step(batch).proba)
@@ -153,7 +153,7 @@ def test_shadow_mode_leaves_the_models_own_probabilities():
     p, y = draw(np.random.default_rng(0), 500, 4)
     p = distort(p, 0.4)
     adapter = RegressAndReweight(LastSighting(4), enabled=False).fit(p, y)
-    assert adapter.calibrator_.chosen_ != "identity"
+    assert adapter.calibrator_.degrees_of_freedom_ > 0
     np.testing.assert_array_equal(adapter.step(p[:10]).proba, p[:10])
 
 

@@ -1,4 +1,4 @@
-"""The automatic choice: close to the best single map, hardly ever worse than none, and able to say why."""
+"""The default calibrator: close to the best single map, no map where nothing is wrong, and it says what it found."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 
 from baserate.calibrators import BCTS, AutoCalibrator, TemperatureScaling, VectorScaling
 from baserate.calibrators import auto as module
+from baserate.calibrators._averaging import Average
 from baserate.state import dumps, loads
 
 from .honest import distort, draw, nats
@@ -29,91 +30,87 @@ def test_close_to_the_best_and_never_far_below_none(pool, model, n, repeats):
         biases = spread * rng.standard_normal(10)
         p, y = draw(rng, n)
         p, shown = distort(p, temperature, biases), distort(pool[0], temperature, biases)
-        outcome = {"identity": nats(shown, pool[1])}
-        for name, cls in MAPS.items():
-            if name != "vector" or n >= 200:
-                outcome[name] = nats(cls().fit(p, y).transform(shown), pool[1])
-        auto = AutoCalibrator().fit(p, y)
-        assert set(auto.scores_) == set(outcome)
-        outcome["auto"] = nats(auto.transform(shown), pool[1])
-        assert outcome["auto"] == pytest.approx(outcome[auto.chosen_], abs=1e-12)
+        outcome = {"identity": nats(shown, pool[1]), "auto": nats(AutoCalibrator().fit(p, y).transform(shown), pool[1])}
+        outcome |= {name: nats(cls().fit(p, y).transform(shown), pool[1]) for name, cls in MAPS.items()}
         outcomes.append(outcome)
     means = {name: np.mean([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
-    losses = np.array([outcome["identity"] - outcome["auto"] for outcome in outcomes])
+    losses = {name: np.array([outcome["identity"] - outcome[name] for outcome in outcomes]) for name in outcomes[0]}
     assert means["auto"] > max(means.values()) - 0.01
-    assert losses.max() < 0.01  # among other seeds, about one holdout of 200 in a hundred misleads by more
+    assert losses["auto"].mean() < 0.9 / n
+    # A small holdout may mislead, but not more than it misleads the single maps.
+    assert losses["auto"].max() < 0.01 + max(0.0, *(losses[name].max() for name in MAPS))
 
 
-@pytest.mark.parametrize(
-    ("how", "chosen"),
-    [
-        ({}, "identity"),
-        ({"temperature": 0.4}, "temperature"),
-        ({"temperature": 0.6, "biases": np.array([1.0, -1.0, 0.5])}, "bcts"),
-    ],
-)
-def test_it_names_its_choice(how, chosen):
+@pytest.mark.parametrize("k", [2, 4, 10])
+def test_calibrated_probabilities_are_mostly_left_exactly_as_they_are(k):
+    changes = []
+    for seed in range(40):
+        p, y = draw(np.random.default_rng([seed, k]), 1000, k)
+        auto = AutoCalibrator().fit(p, y)
+        changes.append(np.mean(np.sum(p * np.log(p / auto.transform(p)), axis=1)))
+        if auto.degrees_of_freedom_ == 0.0:
+            np.testing.assert_array_equal(auto.transform(p), p)
+            assert "stay as they are" in auto.reason_
+    changes = np.array(changes)
+    assert (changes == 0.0).mean() > 0.5
+    assert changes.mean() < 0.001  # nats a sample
+
+
+def test_what_it_found():
     p, y = draw(np.random.default_rng(0), 2000, 3)
-    auto = AutoCalibrator().fit(distort(p, **how), y)
-    assert auto.chosen_ == chosen
-    assert type(auto.calibrator_) is MAPS.get(chosen, type(None))
-    assert list(auto.scores_) == ["identity", "temperature", "bcts", "vector"]
-    gain = max(auto.scores_[name] for name in MAPS) - auto.scores_["identity"]
-    assert gain > 0.01 or chosen == "identity"
-    assert "2000 samples" in auto.reason_
-    assert auto.reason_.endswith(".")
-    assert "stay as they are" in auto.reason_ if chosen == "identity" else auto.reason_.startswith(chosen)
+    assert "stay as they are: on 2000 samples" in AutoCalibrator().fit(p, y).reason_
+    auto = AutoCalibrator().fit(distort(p, 0.4), y)
+    np.testing.assert_allclose(1 / auto.scales_, 2.5, rtol=0.1)
+    np.testing.assert_allclose(auto.biases_, 0.0, atol=0.1)
+    assert 1.0 < auto.degrees_of_freedom_ < 4.0
+    assert auto.reason_.startswith("The probabilities are calibrated with ")
+    assert f"with {auto.degrees_of_freedom_:.1f} degrees of freedom gains " in auto.reason_
+    auto = AutoCalibrator().fit(distort(p, 0.6, np.array([1.0, -1.0, 0.5])), y)
+    np.testing.assert_allclose(auto.biases_, -0.6 * np.array([5 / 6, -7 / 6, 2 / 6]), atol=0.15)
+    assert f"biases of at most {np.abs(auto.biases_).max():.2f}" in auto.reason_
 
 
-def test_scales_are_chosen_where_they_are_needed():
-    rng = np.random.default_rng(1)
-    p, y = draw(rng, 4000, 4)
-    shown = p ** np.array([3.0, 0.5, 1.0, 1.0])
-    assert AutoCalibrator().fit(shown / shown.sum(axis=1, keepdims=True), y).chosen_ == "vector"
-
-
-def test_cross_validation_by_hand():
-    """Five folds, each with its share of every class; each sample scored by a map that has not seen it."""
-    rng = np.random.default_rng(2)
-    p, y = draw(rng, 120, 3)
-    p = distort(p, 0.5)
-    order = module._by_class(y)
-    assert sorted(order) == list(range(120))
-    assert (np.diff(y[order]) != 0).sum() == 2
-    folds = [order[j::5] for j in range(5)]
-    for fold in folds:
-        assert (np.abs(np.bincount(y[fold], minlength=3) - np.bincount(y) / 5) < 1).all()
+def test_the_gain_is_that_of_the_holdout():
+    p, y = draw(np.random.default_rng(1), 300, 3)
+    p = distort(p, 0.4)
     auto = AutoCalibrator().fit(p, y)
-    for name, cls in MAPS.items():
-        total = 0.0
-        for fold in folds:
-            rest = np.setdiff1d(np.arange(120), fold)
-            total += len(fold) * nats(cls().fit(p[rest], y[rest]).transform(p[fold]), y[fold])
-        assert auto.scores_[name] == pytest.approx(total / 120, abs=1e-9)
-    assert auto.scores_["identity"] == pytest.approx(nats(p, y), abs=1e-12)
+    assert f"gains {300 * (nats(auto.transform(p), y) - nats(p, y)):.1f} nats" in auto.reason_
 
 
-@pytest.mark.parametrize(
-    ("scores", "chosen"),
-    [
-        ((-1.0, -0.961, -0.925, -0.885), "identity"),
-        ((-1.0, -0.959, -0.921, -0.881), "temperature"),
-        ((-1.0, -0.961, -0.919, -0.881), "bcts"),
-        ((-1.0, -0.961, -0.921, -0.879), "vector"),
-        ((-1.0, -0.959), "temperature"),
-        ((-np.inf, -2.0, -1.98, -1.0), "vector"),
-        ((-np.inf, -2.0, -1.961), "temperature"),
-    ],
-)
-def test_four_nats_for_every_step(scores, chosen):
-    names = ["identity", *MAPS][: len(scores)]
-    assert module._choose(dict(zip(names, scores, strict=True)), 100)[0] == chosen
+@pytest.mark.parametrize(("more", "changed"), [(-0.01, False), (0.01, True)])
+def test_a_map_must_gain_more_than_its_degrees_of_freedom(more, changed, monkeypatch):
+    p, y = draw(np.random.default_rng(1), 300, 3)
+    average = Average(np.full(3, 1.1), np.zeros(3), 300 * nats(p, y) + 2.5 + more, 2.5)
+    monkeypatch.setattr(module, "fit_average", lambda logs, labels: average)
+    auto = AutoCalibrator().fit(p, y)
+    assert auto.degrees_of_freedom_ == (2.5 if changed else 0.0)
+    assert auto.scales_[0] == (1.1 if changed else 1.0)
+    assert ("by chance" in auto.reason_) != changed
 
 
-def test_who_is_a_candidate():
-    rng = np.random.default_rng(3)
-    for n, names in ((29, 2), (30, 3), (199, 3), (200, 4)):
-        assert len(AutoCalibrator().fit(*draw(rng, n)).scores_) == names
+def test_scales_differ_where_they_must():
+    p, y = draw(np.random.default_rng(1), 4000, 4)
+    shown = p ** np.array([3.0, 0.5, 1.0, 1.0])
+    auto = AutoCalibrator().fit(shown / shown.sum(axis=1, keepdims=True), y)
+    np.testing.assert_allclose(auto.scales_, 1 / np.array([3.0, 0.5, 1.0, 1.0]), rtol=0.15)
+    assert "temperatures from" in auto.reason_
+
+
+@pytest.mark.parametrize("seen", [0, 1, 5])
+def test_a_rare_class_gets_no_wild_bias(seen):
+    """Classes of 1 % whose model is calibrated, or two times too sure, with few samples in the holdout."""
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 8])
+        p, y = draw(rng, 20_000, 3)
+        shift = np.array([0.0, 0.0, -4.0])
+        p = distort(p, 1.0, shift)
+        y = (p.cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+        rare = np.flatnonzero(y == 2)[:seen]
+        rows = np.concatenate([np.flatnonzero(y != 2)[: 500 - seen], rare])
+        for temperature in (1.0, 0.5):
+            auto = AutoCalibrator().fit(distort(p[rows], temperature), y[rows])
+            assert np.abs(auto.biases_).max() < (2.0 if seen else 3.0)
+            assert auto.biases_[2] < 0.7
 
 
 @pytest.mark.parametrize(
@@ -122,33 +119,24 @@ def test_who_is_a_candidate():
 def test_nothing_to_judge_by(y, words):
     p = draw(np.random.default_rng(4), len(y), 3)[0]
     auto = AutoCalibrator().fit(p, y)
-    assert auto.chosen_ == "identity"
-    assert auto.calibrator_ is None
+    assert auto.degrees_of_freedom_ == auto.floor_ == 0.0
     assert words in auto.reason_
     np.testing.assert_allclose(auto.transform(p), p, rtol=0, atol=1e-15)
+
+
+def test_ten_samples_are_judged():
+    p, y = draw(np.random.default_rng(4), 10, 3)
+    y[:2] = 0, 1
+    assert "on 10 samples" in AutoCalibrator().fit(p, y).reason_
 
 
 def test_a_ruled_out_truth_cannot_be_left_as_it_is():
     p, y = draw(np.random.default_rng(5), 300, 3)
     p[0] = np.eye(3)[(y[0] + 1) % 3]
     auto = AutoCalibrator().fit(p, y)
-    assert auto.scores_["identity"] == -np.inf
-    assert auto.chosen_ != "identity"
-    assert "no probability" in auto.reason_
+    assert auto.degrees_of_freedom_ > 0
+    assert "the model had given a true class no probability" in auto.reason_
     assert nats(auto.transform(p), y) > -np.inf
-
-
-def test_choosing_looks_at_a_stratified_part_of_a_large_holdout(monkeypatch):
-    p, y = draw(np.random.default_rng(6), 5000, 4)
-    seen = []
-    monkeypatch.setattr(module, "_NUMBERS", 4000)
-    cross_validate = module._cross_validate
-    monkeypatch.setattr(module, "_cross_validate", lambda p, y: seen.append(y) or cross_validate(p, y))
-    auto = AutoCalibrator().fit(distort(p, 0.5), y)
-    assert len(seen[0]) == 1000
-    np.testing.assert_allclose(np.bincount(seen[0]) / 1000, np.bincount(y) / 5000, atol=0.002)
-    whole = TemperatureScaling().fit(distort(p, 0.5), y)
-    assert auto.calibrator_.temperature_ == whole.temperature_
 
 
 def test_five_thousand_classes():
@@ -158,71 +146,42 @@ def test_five_thousand_classes():
     p = np.full((600, k), 0.5 / k)
     p[np.arange(600), np.where(rng.random(600) < 0.9, y, (y + 1) % k)] += 0.5
     auto = AutoCalibrator().fit(p, y)
-    assert list(auto.scores_) == ["identity", "temperature"]
-    assert auto.chosen_ == "temperature"
+    assert auto.degrees_of_freedom_ == pytest.approx(1.0, abs=1.0)
     assert nats(auto.transform(p), y) > nats(p, y)
 
 
-def test_ten_samples_are_judged():
-    p, y = draw(np.random.default_rng(4), 10, 3)
-    y[:2] = 0, 1
-    assert set(AutoCalibrator().fit(p, y).scores_) == {"identity", "temperature", "bcts"}
-    assert set(AutoCalibrator().fit(p[:9], y[:9]).scores_) == {"identity"}
-
-
-@pytest.mark.parametrize(("n", "k"), [(2050, 1000), (2054, 1000)])
-def test_a_large_holdout_of_any_size_is_thinned(n, k, monkeypatch):
-    p = np.full((n, k), 1 / k)
-    monkeypatch.setattr(module, "_cross_validate", lambda p, y: {"identity": 0.0, "temperature": 0.0})
-    AutoCalibrator().fit(p, np.arange(n) % k)
-
-
-def test_folds_do_not_depend_on_the_numbers_of_classes():
-    y = np.random.default_rng(0).integers(4, size=50)
-    np.testing.assert_array_equal(module._by_class(y), module._by_class(np.array([2, 0, 3, 1])[y]))
-
-
-def test_the_reason_is_right():
-    _, reason = module._choose({"identity": -1.0, "temperature": -1.01, "bcts": -0.94}, 100)
-    assert "bcts gained 6.00 nats in all" in reason
-    assert "short of the 8" in reason
-    _, reason = module._choose({"identity": -1.0, "temperature": -0.9, "bcts": -0.9}, 100)
-    assert "temperature gained 10.00 nats in all (0.1000 a sample)" in reason
-    assert "more than the 4" in reason
-    _, reason = module._choose({"identity": -1.0, "temperature": -1.0001}, 100)
-    assert "no other map did better" in reason
+def test_useless_probabilities_stay_finite():
+    rng = np.random.default_rng(9)
+    p = distort(rng.dirichlet(np.ones(3), size=300), 0.1)
+    auto = AutoCalibrator().fit(p, rng.integers(3, size=300))
+    assert (auto.scales_ > 0).all()
+    np.testing.assert_allclose(auto.transform(p), 1 / 3, atol=0.1)
 
 
 def test_the_number_of_threads_changes_no_bit():
     p, y = draw(np.random.default_rng(0), 2000, 60)
-    scores = []
+    found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            scores.append(AutoCalibrator().fit(distort(p, 0.5), y).scores_)
-    assert scores[0] == scores[1]
+            found.append(dumps(AutoCalibrator().fit(distort(p, 0.5), y)))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        ("chosen_", "identity"),
-        ("chosen_", "bcts"),
-        ("calibrator_", None),
-        ("calibrator_", TemperatureScaling()),
-        ("calibrator_", BCTS().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])),
-        ("calibrator_", TemperatureScaling().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])),
-        ("n_classes_", 4),
-        ("scores_", {"identity": 1.0}),
-        ("scores_", {"other": -1.0}),
+        ("scales_", np.ones(4)),
+        ("biases_", np.full(3, np.inf)),
+        ("floor_", 0.0),
+        ("degrees_of_freedom_", 0.0),
+        ("degrees_of_freedom_", -1.0),
+        ("reason_", 3),
     ],
 )
 def test_a_damaged_state_is_refused(name, wrong):
-    rng = np.random.default_rng(0)
-    rows = rng.dirichlet(np.ones(3), size=500)
-    y = (rows.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
-    auto = AutoCalibrator().fit(rows**3 / (rows**3).sum(axis=1, keepdims=True), y)
-    assert auto.chosen_ == "temperature"
-    loads(dumps(auto))
+    p, y = draw(np.random.default_rng(0), 500, 3)
+    auto = AutoCalibrator().fit(distort(p, 0.4), y)
+    assert loads(dumps(auto)).reason_ == auto.reason_
     setattr(auto, name, wrong)
     with pytest.raises(ValueError, match=r"AutoCalibrator"):
         loads(dumps(auto))

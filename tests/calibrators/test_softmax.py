@@ -135,7 +135,7 @@ def test_rows_that_miss_one_count_as_normalised(cls):
         assert fitted.floor_ == 0.0
         np.testing.assert_allclose(fitted.transform(total * perfect), perfect, atol=1e-15)
     auto = AutoCalibrator().fit(1.0008 * perfect, y)
-    assert auto.scores_["identity"] == 0.0
+    assert auto.degrees_of_freedom_ == 0.0
     np.testing.assert_allclose(auto.transform(1.0008 * perfect), perfect, atol=1e-15)
 
 

@@ -115,14 +115,14 @@ def _new_calibrator(calibrator: Calibrator | Literal["auto"] | None, *, labelled
 
 def changes_nothing(calibrator: Calibrator | None) -> bool:
     """Return True if a fitted calibrator leaves probabilities as they are."""
-    return calibrator is None or (isinstance(calibrator, AutoCalibrator) and calibrator.calibrator_ is None)
+    return calibrator is None or (isinstance(calibrator, AutoCalibrator) and calibrator.floor_ == 0.0)
 
 
 def changes_nothing_saved(calibrator: SavedPart | None) -> bool:
     """`changes_nothing` of a calibrator in a file."""
     if calibrator is None or not issubclass(calibrator.cls, AutoCalibrator):
         return calibrator is None
-    return calibrator.state.get("calibrator_") is None
+    return calibrator.state.get("floor_") == 0.0
 
 
 def calibrate(proba: FloatArray, calibrator: Calibrator | None, offsets: FloatArray | None) -> FloatArray:

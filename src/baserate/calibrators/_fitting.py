@@ -4,6 +4,7 @@ Minus the log-posterior is convex in (scales, biases), so there is one optimum, 
 """
 
 import functools
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,9 @@ from baserate.protocols import FloatArray, IntArray
 
 SCALE_PRIOR = 1.0
 """Weight of the prior ``mean(s - log s)`` of the scales, in samples."""
+FIRST_SDS = (0.16, 1.28)
+"""Initial standard deviations, of scales and biases."""
 _SDS = 0.01 * 2.0 ** np.arange(10)  # candidates for the standard deviation of a Gaussian prior
-_FIRST_SDS = (0.16, 1.28)  # initial standard deviations, of scales and biases
 _ROUNDS = 6  # largest number of alternations of fitting and choosing; two or three are usual
 _DENSE = 640  # parameters up to which the Hessian is formed
 _BLOCK = 1_000_000  # numbers in memory at a time while it is formed
@@ -128,26 +130,31 @@ def _linear_algebra() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_thread() -> AbstractContextManager[object]:
+    """Use one thread: the matrices are small, and the number of threads would change the last bits."""
+    limited: AbstractContextManager[object] = _linear_algebra().limit(limits=1, user_api="blas")
+    return limited
+
+
 def fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
     """Fit a map; the widths of the priors of biases and of the scales' spread maximise the holdout's evidence.
 
     One temperature is fitted first. Then the fit at given widths and the choice of widths alternate until the choice is
     stable, or returns to an earlier one; then the narrower of the last two is taken.
     """
-    # In one thread: the matrices are small, and the number of threads would change the last bits.
-    with _linear_algebra().limit(limits=1, user_api="blas"):
+    with one_thread():
         return _fit_map(logs, labels, tied=tied, biased=biased)
 
 
 def _fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) -> Fit:
     one = Objective(logs, labels, tied=True, biased=False)
-    theta = _newton(one, np.ones(1), _FIRST_SDS, rough=biased)
+    theta = newton(one, np.ones(1), FIRST_SDS, rough=biased)
     objective, sds = one, (0.0, 0.0)
     if biased:
         objective = Objective(logs, labels, tied=tied, biased=True)
         theta = np.concatenate([np.full(objective.n_scales, theta[0]), np.zeros(logs.shape[1])])
-        solve = _newton if objective.dense else _quasi_newton
-        sds = _FIRST_SDS
+        solve = newton if objective.dense else _quasi_newton
+        sds = FIRST_SDS
         seen = {sds}
         for _ in range(_ROUNDS):
             theta = solve(objective, theta, sds, rough=True)
@@ -165,7 +172,7 @@ def _fit_map(logs: FloatArray, labels: IntArray, *, tied: bool, biased: bool) ->
     return Fit(scales, biases, value, *sds)
 
 
-def _newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
+def newton(objective: Objective, theta: FloatArray, sds: tuple[float, float], *, rough: bool) -> FloatArray:
     """Minimise by Newton's method; steps are halved until they stay in the domain and lower the objective."""
     m = objective.n_scales
     tolerance = _ROUGH if rough else _EXACT * len(objective.logs)
@@ -223,7 +230,7 @@ def _choose_sds(objective: Objective, theta: FloatArray) -> tuple[float, float]:
     scales, biases = objective.split(theta)
     bias_sd = _most_probable_sd(biases, d_biases, m0 - s0)
     if objective.tied:
-        return _FIRST_SDS[0], bias_sd
+        return FIRST_SDS[0], bias_sd
     slope = (m1 - s1) / np.maximum(m0 - s0, _FLAT)
     curvature = m2 - s2 - slope * (m1 - s1)
     return _most_probable_sd(scales - scales.mean(), d_scales - slope * d_biases, curvature), bias_sd

@@ -57,9 +57,7 @@ class SoftmaxMap(Component):
         """
         holdout, labels = check_holdout(proba, y, every_class=False)
         floor = floor_of(holdout)
-        logs = np.maximum(holdout, floor)
-        np.log(logs, out=logs)
-        fit = fit_map(logs, labels, tied=self._tied, biased=self._biased)
+        fit = fit_map(raised_logs(holdout, floor), labels, tied=self._tied, biased=self._biased)
         if fit.value < log_likelihoods(normalise_rows(holdout), labels).sum():
             k = holdout.shape[1]
             fit, floor = Fit(np.ones(k), np.zeros(k), 0.0, 0.0, 0.0), 0.0
@@ -77,6 +75,12 @@ class SoftmaxMap(Component):
         if self.floor_ == 0.0:
             return normalise_rows(checked)
         return apply_map(checked, self.scales_, self.biases_, self.floor_)
+
+
+def raised_logs(proba: FloatArray, floor: float) -> FloatArray:
+    """Return the logarithms of probabilities, those below the floor raised to it."""
+    logs = np.maximum(proba, floor)
+    return np.asarray(np.log(logs, out=logs))
 
 
 def floor_of(proba: FloatArray) -> float:

@@ -1,62 +1,52 @@
-"""AutoCalibrator: chooses a calibration map by cross-validation."""
+"""AutoCalibrator: a calibration map as flexible as the holdout supports."""
 
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from baserate.calibrators._averaging import Average, fit_average
 from baserate.calibrators._softmax import normalise_rows
-from baserate.calibrators._softmax_map import SoftmaxMap, log_likelihoods
-from baserate.calibrators.bcts import BCTS
-from baserate.calibrators.temperature import TemperatureScaling
-from baserate.calibrators.vector import VectorScaling
-from baserate.protocols import FloatArray, IntArray
-from baserate.state import Component
-from baserate.state.declarations import Fields, Maybe, Number, Part, Saved, Saves, Text, Whole
-from baserate.validation import check_fitted, check_holdout, check_proba
+from baserate.calibrators._softmax_map import SAVED, SoftmaxMap, floor_of, log_likelihoods, raised_logs
+from baserate.state.declarations import Number, Saved, Text
+from baserate.validation import check_holdout
 
-# Maps from the simplest on, and the number of samples per class from which each is a candidate.
-_MAPS: dict[str, tuple[type[SoftmaxMap], int]] = {
-    "temperature": (TemperatureScaling, 0),
-    "bcts": (BCTS, 3),
-    "vector": (VectorScaling, 20),
-}
-_NATS_PER_STEP = 4.0
-_FOLDS = 5
 _FEWEST = 10
-_NUMBERS = 2_000_000
 
 
 def _fits_together(saved: Saved) -> str:
-    chosen, calibrator = saved.state["chosen_"], saved.state["calibrator_"]
-    expected = None if chosen == "identity" else _MAPS[chosen][0]
-    return "" if expected is (calibrator and calibrator.cls) else "has another map than it chose"
+    identity, free = saved.state["floor_"] == 0.0, saved.state["degrees_of_freedom_"]
+    return "" if identity == (free == 0.0) else "has degrees of freedom that do not fit its map"
 
 
-class AutoCalibrator(Component, saved_as="auto_calibrator"):
-    """Calibrator that chooses, by cross-validation, the identity, a temperature, `BCTS` or `VectorScaling`.
+class AutoCalibrator(SoftmaxMap, saved_as="auto_calibrator"):
+    """Calibrator ``softmax(scales_ * log p + biases_)`` that is as flexible as the holdout supports.
 
-    Each map is scored by the log-likelihood of samples it was not fitted on (five stratified folds, drawn with a fixed
-    seed). Every step from the identity to a temperature to biases to scales must raise the total log-likelihood by 4
-    nats, odds of fifty to one; the best map after that deduction is fitted on the whole holdout.
+    One estimate takes the place of a choice between no calibration, a temperature, `BCTS` and `VectorScaling`: it is
+    the average of maps under 24 priors, from one temperature alone to a free scale and bias per class, weighted by
+    their evidence, the marginal likelihood of the holdout. So biases and differences between scales are shrunk
+    smoothly, and classes with few samples most. The common temperature has the prior of `TemperatureScaling`, and zeros
+    are treated as there.
 
-    BCTS is considered from 3 samples per class on, vector scaling from 20. With fewer than 10 samples, or only one
-    class, no choice is possible, and the probabilities are not changed. If the holdout is large, a stratified part of
-    about 2,000,000 / k samples is used for the choice.
+    Probabilities that are calibrated are left exactly as they are (scales 1, biases 0, floor 0): the map is used only
+    if it raises the holdout's log-likelihood by more than its effective number of parameters, the gain in nats that
+    fitting them would bring on average without any benefit for new samples (Akaike's criterion). With fewer than 10
+    samples, or only one class, nothing is changed.
+
+    Time and memory: O(n k^2 + k^3) up to 320 classes; O(n k) a step beyond, where the map is that of `BCTS`.
 
     Attributes
     ----------
-    chosen_ : str
-        ``"identity"``, ``"temperature"``, ``"bcts"`` or ``"vector"``.
+    scales_ : (k,) array
+        Inverse temperatures.
+    biases_ : (k,) array
+        They sum to zero.
+    floor_ : float
+        The value that zeros are raised to; 0 where the map is the identity.
+    degrees_of_freedom_ : float
+        The effective number of parameters: 0 for the identity, about 1 for a temperature, up to 2 k.
     reason_ : str
-        The reason for the choice, in one sentence.
-    scores_ : dict of str to float
-        Cross-validated mean log-likelihood, in nats per sample, of each map considered. The identity has -inf if it
-        gave a true class no probability.
-    calibrator_ : TemperatureScaling, BCTS, VectorScaling or None
-        The fitted map; None for the identity.
-    n_classes_ : int
-        Number of classes.
+        What was found, in one sentence.
 
     Examples
     --------
@@ -64,28 +54,18 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
     >>> rng = np.random.default_rng(0)
     >>> calibrated = rng.dirichlet(np.ones(3), size=500)
     >>> y = (calibrated.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
-    >>> AutoCalibrator().fit(calibrated, y).chosen_
-    'identity'
+    >>> AutoCalibrator().fit(calibrated, y).degrees_of_freedom_
+    0.0
     >>> overconfident = calibrated**3 / (calibrated**3).sum(axis=1, keepdims=True)
     >>> auto = AutoCalibrator().fit(overconfident, y)
-    >>> auto.chosen_, round(auto.calibrator_.temperature_, 1)
-    ('temperature', 2.8)
+    >>> (1 / auto.scales_).round(1), auto.biases_.round(1) + 0.0, round(auto.degrees_of_freedom_)
+    (array([2.9, 2.7, 2.8]), array([ 0. ,  0. , -0.1]), 2)
     """
 
-    saves = Saves(
-        state={
-            "n_classes_": Whole(2, size="k"),
-            "chosen_": Text(("identity", *_MAPS)),
-            "reason_": Text(),
-            "scores_": Fields(dict.fromkeys(("identity", *_MAPS), Number(high=0.1, finite=False)), tuple(_MAPS)),
-            "calibrator_": Maybe(Part(SoftmaxMap, {"k": "k"}, fitted=True)),
-        },
-        may_be_empty=True,
-        check=_fits_together,
-    )
+    saves = SAVED.extended(state={"degrees_of_freedom_": Number(0.0, 1e9), "reason_": Text()}, check=_fits_together)
 
     def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
-        """Choose a map, and fit it.
+        """Learn the map from the holdout.
 
         Parameters
         ----------
@@ -96,78 +76,33 @@ class AutoCalibrator(Component, saved_as="auto_calibrator"):
         """
         holdout, labels = check_holdout(proba, y, every_class=False)
         n, k = holdout.shape
+        fit, floor = Average(np.ones(k), np.zeros(k), 0.0, 0.0), 0.0
         if n < _FEWEST or (labels == labels[0]).all():
             lack = f"only {n} sample{'s' * (n > 1)}" if n < _FEWEST else f"samples of class {labels[0]} alone"
-            chosen, scores = "identity", {"identity": float(log_likelihoods(normalise_rows(holdout), labels).mean())}
-            reason = (
-                f"the probabilities stay as they are, because a holdout with {lack} cannot tell one map from another."
-            )
+            reason = f"a holdout with {lack} cannot show a fault"
         else:
-            size = min(n, max(_NUMBERS // k, _FEWEST))
-            rows = _by_class(labels)[np.arange(size) * n // size]
-            scores = _cross_validate(holdout[rows], labels[rows])
-            chosen, reason = _choose(scores, len(rows))
-        calibrator = None if chosen == "identity" else _MAPS[chosen][0]().fit(holdout, labels)
-        self.chosen_, self.reason_, self.scores_, self.calibrator_ = chosen, reason, scores, calibrator
-        self.n_classes_ = k
+            before = float(log_likelihoods(normalise_rows(holdout), labels).sum())
+            raised = floor_of(holdout)
+            best = fit_average(raised_logs(holdout, raised), labels)
+            gain = best.value - before
+            reason = f"on {n} samples a map with {best.freedom:.1f} degrees of freedom gains {gain:.1f} nats"
+            if before == -np.inf:
+                reason = "the model had given a true class no probability"
+            if gain > best.freedom:
+                fit, floor = best, raised
+            else:
+                reason += ", no more than by chance"
+        self.scales_, self.biases_, self.floor_ = fit.scales, fit.biases, floor
+        self.degrees_of_freedom_ = fit.freedom
+        self.reason_ = f"{_describe(fit)}: {reason}."
         return self
 
-    def transform(self, proba: ArrayLike) -> FloatArray:
-        """Return the calibrated probabilities of a batch."""
-        check_fitted(self, "chosen_")
-        if self.calibrator_ is None:
-            return normalise_rows(check_proba(proba, self.n_classes_))
-        return self.calibrator_.transform(proba)
 
-
-def _by_class(labels: IntArray) -> IntArray:
-    """Return the samples class by class, shuffled within each, so that every fifth one is a stratified fold.
-
-    Classes are ordered by their first appearance in the shuffle, so that their numbers make no difference.
-    """
-    shuffled = np.random.default_rng(0).permutation(len(labels))
-    _, first, which = np.unique(labels[shuffled], return_index=True, return_inverse=True)
-    return np.asarray(shuffled[np.argsort(first[which], kind="stable")], dtype=np.int64)
-
-
-def _cross_validate(proba: FloatArray, labels: IntArray) -> dict[str, float]:
-    """Return the mean log-likelihood of held-out samples for each map; the samples must be ordered by class."""
-    n, k = proba.shape
-    scores = {"identity": float(log_likelihoods(normalise_rows(proba), labels).mean())}
-    fold = np.arange(n) % _FOLDS
-    for name, (cls, per_class) in _MAPS.items():
-        if n < per_class * k:
-            continue
-        total = 0.0
-        for j in range(_FOLDS):
-            kept, left_out = fold != j, fold == j
-            fitted = cls().fit(proba[kept], labels[kept])
-            total += float(log_likelihoods(fitted.transform(proba[left_out]), labels[left_out]).sum())
-        scores[name] = total / n
-    return scores
-
-
-def _choose(scores: dict[str, float], n: int) -> tuple[str, str]:
-    """Return the name of the best map after deduction, and the reason."""
-    asked = {name: _NATS_PER_STEP * step for step, name in enumerate(("identity", *_MAPS))}
-    chosen = max(scores, key=lambda name: n * scores[name] - asked[name])
-    tested = f"in cross-validation on {n} samples"
-    if chosen == "identity":
-        rival = max((name for name in scores if name != chosen), key=lambda name: n * scores[name] - asked[name])
-        gain = n * (scores[rival] - scores[chosen])
-        if gain <= 0.0:
-            return chosen, f"the probabilities stay as they are, because no other map did better {tested}."
-        return chosen, (
-            f"the probabilities stay as they are, because {rival} gained {gain:.2f} nats in all {tested}, short of the "
-            f"{asked[rival]:.0f} that it must gain."
-        )
-    if scores["identity"] == -np.inf:
-        return chosen, (
-            f"{chosen} did best {tested}, with {scores[chosen]:.4f} nats a sample, also after {_NATS_PER_STEP:.0f} "
-            "nats in all are deducted for each more flexible map; the model itself gave a true class no probability."
-        )
-    gain = n * (scores[chosen] - scores["identity"])
-    return chosen, (
-        f"{chosen} gained {gain:.2f} nats in all ({gain / n:.4f} a sample) over the model itself {tested}, more than "
-        f"the {asked[chosen]:.0f} that it must gain, and no other map gained more for what it adds."
-    )
+def _describe(fit: Average) -> str:
+    """Say in words what a map does."""
+    if fit.freedom == 0.0:
+        return "The probabilities stay as they are"
+    low, high = 1.0 / fit.scales.max(), 1.0 / fit.scales.min()
+    same = f"{low:.2f}" == f"{high:.2f}"
+    temperature = f"a temperature of {low:.2f}" if same else f"temperatures from {low:.2f} to {high:.2f}"
+    return f"The probabilities are calibrated with {temperature} and biases of at most {np.abs(fit.biases).max():.2f}"

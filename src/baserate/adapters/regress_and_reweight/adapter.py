@@ -49,7 +49,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     marginals : MarginalEstimator, optional
         Estimates the class mix of a batch, for trackers that read such estimates. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
-        Calibrates the probabilities first. ``"auto"`` (default) is `AutoCalibrator`, which chooses on the holdout and
+        Calibrates the probabilities first. ``"auto"`` (default) is `AutoCalibrator`, fitted on the holdout, which
         leaves calibrated probabilities as they are. ``None``: the probabilities are known to be calibrated. Without a
         labelled holdout, ``"auto"`` warns and does nothing.
     transductive : bool
