@@ -145,20 +145,24 @@ def _correct_run_weights(
 ) -> None:
     """Do the same for the weights of runs that held the samples, of the birth value, and of the two arms."""
     source, top = len(weights) - 1, -np.inf
+    asked = np.zeros(len(weights), dtype=np.bool_)
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
+        # Large batches leave some without weight until the next round.
+        asked[e] = (e == source or 0 < began[e] <= t) and weights[e] > 0.0
+        if asked[e]:
             top = max(top, logs[e])
     if top == -np.inf or by_experts == -np.inf:
         return
     likely, total, stays = 0.0, 0.0, (1.0 - SWITCHING_RATES.max()) ** (now - t + 1)
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
+        if asked[e]:
             likely += weights[e] * np.exp(logs[e] - top)
             total += weights[e]
     mean = likely / total
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
-            weights[e] *= 1.0 - stays + stays * np.exp(logs[e] - top) / mean
+        if asked[e]:
+            told = weights[e] * np.exp(logs[e] - top) / likely * total
+            weights[e] = (1.0 - stays) * weights[e] + stays * told
     ahead = np.exp(min(max(np.log(mean) + top - by_experts, -700.0), 700.0))
     arms[1] *= 1.0 - stays + stays * ahead / (arms[0] + arms[1] * ahead)
     arms[0] = 1.0 - arms[1]
@@ -220,7 +224,7 @@ def _correct(
         for e in range(len(sizes)):
             run_logs[e] += np.log(run_mixes_then[labels[i], e] / (run_mixes_then[:, e] * row).sum())
     _correct_run_weights(run_weights, arms, began, t, now, run_logs, by_experts)
-    _correct_runs(run_mixes, overlaps, sizes, began, birth, t, mixture, source_prior, proba, labels)
+    _correct_runs(run_mixes, overlaps, sizes, began, birth, t, mixture, run_mixes_then, source_prior, proba, labels)
 
 
 @compiled
@@ -232,6 +236,7 @@ def _correct_runs(
     birth: FloatArray,
     t: int,
     mixture: FloatArray,
+    mixes_then: FloatArray,
     source_prior: FloatArray,
     proba: FloatArray,
     labels: IntArray,
@@ -249,6 +254,6 @@ def _correct_runs(
         posterior(mixture / source_prior, proba[i], one)
         guessed += one
     if k <= FULL:
-        correct_scores(mixes, overlaps, sizes, holds, told, proba, 1.0 / source_prior, per_class)
+        correct_scores(mixes, overlaps, sizes, holds, told, mixes_then, proba, 1.0 / source_prior, per_class)
     else:
         correct_counts(mixes, sizes, holds, told, guessed, per_class)

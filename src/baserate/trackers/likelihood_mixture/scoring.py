@@ -263,11 +263,14 @@ def correct_scores(
     sizes: FloatArray,
     holds: FloatArray,
     told: FloatArray,
+    then: FloatArray,
     proba: FloatArray,
     inverse: FloatArray,
     per_class: FloatArray,
 ) -> None:
     """Replace the class probabilities of some samples by their labels, in the runs that hold them.
+
+    The scores are those under the mixes of now; products of class probabilities were averaged under those of then.
 
     Parameters
     ----------
@@ -275,19 +278,70 @@ def correct_scores(
         One for runs that hold the samples, zero for others.
     told : (k,) array
         How many of the samples are of each class.
+    then : (k, m) array
+        The mix of each run at the beginning of the samples' round.
     """
     k, m = mixes.shape
-    score, outer, n = _ROWS + k, _ROWS + 3 * k, len(proba)
+    score, none = _ROWS + k, np.empty(0, dtype=np.int64)
     s = make_scratch(k, m)
-    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, s)
-    scale = n / (1 + (n - 1) // (1 + (n - 1) // _THINNED))
-    j = 0
+    _take_sums(then, proba, inverse, none, 0, len(proba), s)
+    for e in range(m):
+        if holds[e] > 0.0:
+            _correct_resolution(overlaps[:, e], max(sizes[e], 1.0), told, len(proba), s[_ROWS + 3 * k :, e])
+    _take_sums(mixes, proba, inverse, none, 0, len(proba), s)
     for c in range(k):
         for e in range(m):
             s[score + c, e] = holds[e] * (told[c] - s[score + c, e])
-        for d in range(c + 1):
-            for e in range(m):
-                more = (told[c] if c == d else 0.0) - scale * s[outer + j, e]
-                overlaps[j, e] = max(overlaps[j, e] + holds[e] * more / max(sizes[e], 1.0), 0.0)
-            j += 1
     _move(mixes, overlaps, sizes, 0.0, 0.0, per_class, s)
+
+
+@compiled_within
+def _correct_resolution(overlaps: FloatArray, size: float, told: FloatArray, n: int, outer: FloatArray) -> None:
+    """Replace the products of n samples' class probabilities, summed in `outer`, by their labels in one run's mean.
+
+    If they cannot have been a part of the mean, because only some samples of their round were, or under mixes that had
+    moved since its beginning, labels take the place of n average samples. The mean stays one of products either way.
+    """
+    scale, j = n / (1 + (n - 1) // (1 + (n - 1) // _THINNED)), 0
+    new = np.empty(len(overlaps))
+    for c in range(len(told)):
+        for d in range(c + 1):
+            new[j] = overlaps[j] + ((told[c] if c == d else 0.0) - scale * outer[j]) / size
+            j += 1
+    if _is_mean_of_products(new, len(told), 1.0 / size + _RIDGE):
+        for j in range(len(overlaps)):
+            overlaps[j] = max(new[j], 0.0)
+        return
+    kept = max(1.0 - n / size, 0.0)
+    for j in range(len(overlaps)):
+        overlaps[j] *= kept
+    for c in range(len(told)):
+        overlaps[c * (c + 1) // 2 + c] += (1.0 - kept) * told[c] / n
+
+
+@compiled_within
+def _is_mean_of_products(overlaps: FloatArray, k: int, ridge: float) -> bool:
+    """Check that no product is negative, and that the resolution has a Cholesky factor, up to rounding."""
+    if overlaps.min() < -1e-12:
+        return False
+    scale, factor, j = np.full(k, 1e-12), np.zeros((k, k)), 0
+    for c in range(k):
+        for d in range(c + 1):
+            factor[c, d] = overlaps[j]
+            scale[c] += overlaps[j]
+            scale[d] += overlaps[j] if d < c else 0.0
+            j += 1
+    if scale.min() <= 0.0:
+        return False
+    for c in range(k):
+        for d in range(c + 1):
+            value = factor[c, d] / np.sqrt(scale[c] * scale[d]) + (ridge if c == d else 0.0)
+            for b in range(d):
+                value -= factor[c, b] * factor[d, b]
+            if d < c:
+                factor[c, d] = value / factor[d, d]
+            elif value < 0.5 * ridge:
+                return False
+            else:
+                factor[c, c] = np.sqrt(value)
+    return True
