@@ -298,7 +298,7 @@ def update_with_frequencies(
                 )
                 if k <= runs.FULL
                 else diagonal.observe_frequencies(
-                    run_mixes[row], sizes[row], run_weights[row], frequencies[j], per_class
+                    run_mixes[row], overlaps[row], sizes[row], run_weights[row], frequencies[j], per_class
                 )
             )
             runs.weigh_arms(arms[row], found, found_by_runs)

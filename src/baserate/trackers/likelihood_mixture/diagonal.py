@@ -129,7 +129,12 @@ def _set_squares(
 
 @compiled_within
 def observe_frequencies(
-    mixes: FloatArray, sizes: FloatArray, weights: FloatArray, frequencies: FloatArray, per_class: FloatArray
+    mixes: FloatArray,
+    overlaps: FloatArray,
+    sizes: FloatArray,
+    weights: FloatArray,
+    frequencies: FloatArray,
+    per_class: FloatArray,
 ) -> float:
     """Judge and move the runs by one labelled sample that is split among the classes; returns its log-likelihood."""
     k, m = mixes.shape
@@ -138,6 +143,8 @@ def observe_frequencies(
         for e in range(m):
             logs[e] += frequencies[c] * np.log(mixes[c, e])
             by[c, e] = (frequencies[c] - mixes[c, e]) / (sizes[e] + 1.0 + _PRIOR)
+            overlaps[c, e] += (frequencies[c] - overlaps[c, e]) / (sizes[e] + 1.0)
+            overlaps[k + c, e] += (frequencies[c] - overlaps[k + c, e]) / (sizes[e] + 1.0)
     found = judge_runs(weights, logs)
     for e in range(m):
         sizes[e] += 1.0

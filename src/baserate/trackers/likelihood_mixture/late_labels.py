@@ -1,5 +1,7 @@
 """Corrections of the likelihood mixture when labels arrive rounds later (compiled)."""
 
+import copy
+
 import numpy as np
 
 from baserate.compiled import compiled
@@ -31,8 +33,12 @@ def record_round(
     state: State, margin: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray
 ) -> Note:
     """Return the record of the next round of a state of one key, which is not changed."""
-    copies = State(*(array.copy() for array in state))
-    judged, mixture, shares, run_mixes = _play_round(*copies, margin, proba, source_prior, labels)
+    s = copy.deepcopy(state)
+    judged, mixture, shares, run_mixes = _play_round(
+        s.births, s.counts, s.weights, s.trust, float(s.doubt), s.rounds,
+        s.run_mixes, s.overlaps, s.sizes, s.began, s.run_weights, s.arms,
+        margin, proba, source_prior, labels,
+    )  # fmt: skip
     return Note(int(state.rounds[0]) + 1, judged, mixture, shares, run_mixes, source_prior)
 
 
@@ -42,9 +48,7 @@ def _play_round(
     counts: FloatArray,
     weights: FloatArray,
     trust: FloatArray,
-    doubted: FloatArray,
     doubt: float,
-    made: IntArray,
     rounds: IntArray,
     run_mixes: FloatArray,
     overlaps: FloatArray,
@@ -57,8 +61,10 @@ def _play_round(
     source_prior: FloatArray,
     labels: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the mixes that experts are judged by, the mix that samples are counted by, recalled mixes' shares, and
-    the mixes that runs are judged by.
+    """Play a round, and return the record of it.
+
+    That is: the mixes that experts are judged by, the mix that samples are counted by, recalled mixes' shares, and the
+    mixes that runs are judged by.
     """
     n, k = proba.shape
     mixes, per_expert, per_class = make_tables(k)
@@ -145,20 +151,24 @@ def _correct_run_weights(
 ) -> None:
     """Do the same for the weights of runs that held the samples, of the birth value, and of the two arms."""
     source, top = len(weights) - 1, -np.inf
+    asked = np.zeros(len(weights), dtype=np.bool_)
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
+        # Large batches leave some without weight until the next round.
+        asked[e] = (e == source or 0 < began[e] <= t) and weights[e] > 0.0
+        if asked[e]:
             top = max(top, logs[e])
     if top == -np.inf or by_experts == -np.inf:
         return
     likely, total, stays = 0.0, 0.0, (1.0 - SWITCHING_RATES.max()) ** (now - t + 1)
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
+        if asked[e]:
             likely += weights[e] * np.exp(logs[e] - top)
             total += weights[e]
     mean = likely / total
     for e in range(source + 1):
-        if e == source or 0 < began[e] <= t:
-            weights[e] *= 1.0 - stays + stays * np.exp(logs[e] - top) / mean
+        if asked[e]:
+            told = weights[e] * np.exp(logs[e] - top) / likely * total
+            weights[e] = (1.0 - stays) * weights[e] + stays * told
     ahead = np.exp(min(max(np.log(mean) + top - by_experts, -700.0), 700.0))
     arms[1] *= 1.0 - stays + stays * ahead / (arms[0] + arms[1] * ahead)
     arms[0] = 1.0 - arms[1]
@@ -166,7 +176,12 @@ def _correct_run_weights(
 
 def correct_round(state: State, note: Note, proba: FloatArray, labels: IntArray) -> None:
     """Replace the class probabilities of some samples of a round by their labels, in the state of one key."""
-    _correct(*state, *note, proba, labels)
+    s = state
+    _correct(
+        s.births, s.counts, s.weights, s.trust, s.doubted, s.made, s.rounds,
+        s.run_mixes, s.overlaps, s.sizes, s.began, s.run_weights, s.arms,
+        note.t, note.mixes, note.mixture, note.shares, note.run_mixes, note.source_prior, proba, labels,
+    )  # fmt: skip
 
 
 @compiled
@@ -176,7 +191,6 @@ def _correct(
     weights: FloatArray,
     trust: FloatArray,
     doubted: FloatArray,
-    doubt: float,
     made: IntArray,
     rounds: IntArray,
     run_mixes: FloatArray,

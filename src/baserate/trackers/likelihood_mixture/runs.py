@@ -21,6 +21,7 @@ _HAZARD = 0.05  # a run of age a ends in a round with probability _HAZARD / (a +
 _RETURNS = 0.25  # then the mix is the birth value again with this probability, and else a new one
 _YOUNG = 10.0  # samples that the youngest run must have before the next one starts
 _SPARED = 0.003  # weight that a run has at least when it is decided which one to drop
+_FARTHEST = 1e12  # a mix is not moved by more, before it is normalised
 _ARM_CHANGES = 0.00003  # probability per round that the other of mixture and runs becomes the better one
 
 
@@ -132,7 +133,8 @@ def shift_mixes(mixes: FloatArray, sizes: FloatArray, by: FloatArray, per_class:
         birth = 0.25 * per_class[BIRTH, c] + 0.25 / k
         for e in range(m):
             q, more = mixes[c, e], by[c, e]
-            moved = max(q + more, 0.1 * q)
+            # Only a state that no samples lead to makes it as large, or not a number.
+            moved = max(q + more, 0.1 * q) if abs(more) < _FARTHEST else q
             mixes[c, e] = max(moved, birth / (sizes[e] + 1.0))
     for e in range(source):
         total = 0.0

@@ -24,8 +24,8 @@ _MOST_STEPS = 50
 _STILL = 1e-5  # largest change of a share after which no further step is taken
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
-# A batch is processed in one table with a number for each lane in every row: five rows for likelihoods and sizes, then k rows each
-# of class probabilities, scores, roots and limits, then k (k + 1) / 2 rows each of products and of their Cholesky factor.
+# A batch is processed in one table with a number for each lane in every row: five for likelihoods and sizes; k rows
+# each of class probabilities, scores, roots and limits; k (k + 1) / 2 rows each of products and their Cholesky factor.
 _LIKELIHOOD, _PRODUCT, _LOG, _SPARE, _KNOWN, _ROWS = range(6)
 
 
@@ -119,7 +119,14 @@ def _solve(
 
 @compiled_within
 def _take_sums(
-    mixes: FloatArray, proba: FloatArray, inverse: FloatArray, labels: IntArray, start: int, stop: int, most: int, s: FloatArray
+    mixes: FloatArray,
+    proba: FloatArray,
+    inverse: FloatArray,
+    labels: IntArray,
+    start: int,
+    stop: int,
+    most: int,
+    s: FloatArray,
 ) -> None:
     """Set the log-likelihood of some samples, and the sums of their class probabilities and of products of these.
 
@@ -337,17 +344,16 @@ def correct_scores(
         How many of the samples are of each class.
     """
     k, m = mixes.shape
-    score, outer, n = _ROWS + k, _ROWS + 4 * k, len(proba)
-    s = make_scratch(k, m)
+    score, n, s = _ROWS + k, len(proba), make_scratch(k, m)
     _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, _THINNED, s)
-    scale = n / (1 + (n - 1) // (1 + (n - 1) // _THINNED))
-    j = 0
     for c in range(k):
         for e in range(m):
             s[score + c, e] = holds[e] * (told[c] - s[score + c, e])
-        for d in range(c + 1):
-            for e in range(m):
-                more = (told[c] if c == d else 0.0) - scale * s[outer + j, e]
-                overlaps[j, e] = max(overlaps[j, e] + holds[e] * more / max(sizes[e], 1.0), 0.0)
-            j += 1
+    # The resolution is a mean of products: labels take the place of so many average samples, and it stays one.
+    for e in range(m):
+        part = holds[e] * min(n / max(sizes[e], 1.0), 1.0)
+        for j in range(len(overlaps)):
+            overlaps[j, e] *= 1.0 - part
+        for c in range(k):
+            overlaps[c * (c + 1) // 2 + c, e] += part * told[c] / n
     _move(mixes, overlaps, sizes, 0.0, 0.0, _CAUTION, per_class, s)

@@ -153,8 +153,9 @@ class _Arrays:
             raise UnreadableError(
                 f"holds {where} with runs that are no class mixes, or whose weights do not sum to one"
             )
-        elif (value["began"] > value["rounds"][:, :1]).any() or (value["run_weights"][:, -1] <= 0.0).any():
-            raise UnreadableError(f"holds {where} with runs that begin later than now, or a birth value without weight")
+        # The birth value may have no weight for a moment, after a large batch: each round gives it a share of all ends.
+        elif (value["began"] > value["rounds"][:, :1]).any():
+            raise UnreadableError(f"holds {where} with runs that begin later than now")
 
 
 def _fits_together(saved: Saved) -> str:
