@@ -11,6 +11,7 @@ from baserate.protocols import Calibrator, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.state.declarations import SavedPart
 from baserate.validation import (
+    LEAST_PRIOR,
     check_all_classes_present,
     check_has_methods,
     check_labels,
@@ -80,7 +81,13 @@ def learn_source(
     shift = log_ratio(np.bincount(labels, minlength=k) / len(labels), prior)
     offsets = shift if np.abs(shift).max() > 1e-12 else None
     fitted.fit(_shifted(holdout, offsets), labels)
-    return Source(prior, fitted, offsets, holdout, calibrate(holdout, fitted, offsets), labels)
+    calibrated = calibrate(holdout, fitted, offsets)
+    if source_prior is None and isinstance(fitted, AutoCalibrator):
+        # The mix that the calibrated probabilities assume is their mean. The calibrator has looked whether the labels
+        # contradict it; where they do not, their share of a rare class is the less certain of the two.
+        prior = np.maximum(calibrated.mean(axis=0), LEAST_PRIOR)
+        prior /= prior.sum()
+    return Source(prior, fitted, offsets, holdout, calibrated, labels)
 
 
 def _prior(source_prior: ArrayLike | None, labels: IntArray | None, n_classes: int) -> FloatArray:
