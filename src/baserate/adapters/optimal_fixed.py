@@ -38,7 +38,7 @@ class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
     calibrator : Calibrator, "auto" or None
         Makes the probabilities honest first; as in `RegressAndReweight`.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's.
+        The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
     calibrator : Calibrator, "auto" or None
         Makes the probabilities honest first; as in `RegressAndReweight`.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's.
+        The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
 
     Examples
     --------

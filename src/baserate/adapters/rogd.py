@@ -43,7 +43,7 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
     horizon : int, optional
         T, the number of rounds to come. Default: guessed as 128, and four times as much whenever that is reached.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's.
+        The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
     rng : int or numpy.random.Generator, optional
         Seed of the random priors.
 

@@ -61,7 +61,9 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     bounds : (lower, upper), optional
         Known limits of the class shares: each a number, or k numbers.
     source_prior : (k,) array, optional
-        The class mix the model was trained on. Default: the holdout's. `refit` keeps it.
+        The class mix the model was trained on. `refit` keeps it. Default: the holdout's, which is the mean of its
+        calibrated probabilities with the default calibrator (the frequencies of its labels say less about a rare
+        class), and the frequencies of its labels with any other.
     enabled : bool
         ``False`` is shadow mode: track, but return the model's own probabilities. May be changed at any time; the other
         parameters take effect with the next `fit`.
