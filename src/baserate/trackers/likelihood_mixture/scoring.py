@@ -14,7 +14,7 @@ from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
 
 _FIRST_PART = 10  # samples in the first part of a batch; every part is four times as long as the one before
-_THINNED = 16  # samples of a part from which the resolution is estimated
+_THINNED = 64  # samples of a part from which the resolution is estimated
 _PRIOR = 1.0  # samples that the information of labels counts for, beside that of the outputs
 _RIDGE = 1e-9
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
@@ -141,10 +141,25 @@ def _set_likelihood(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i
 
 @compiled_within
 def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: int, taken: int, k: int, scratch: FloatArray) -> None:
-    """Average the products of class probabilities, of which `taken` were summed, over all samples of a run."""
-    m, outer, share = len(sizes), _ROWS + 3 * k, 1.0 / taken
+    """Average the products of class probabilities, of which `taken` were summed, over all samples of a run.
+
+    Where these hold less of a class than all n samples do, the rest counts as certain. Otherwise a rare class of which
+    no sample was taken would seem to be one that outputs cannot tell, and its few samples would count for many.
+    """
+    m, score, outer, share = len(sizes), _ROWS + k, _ROWS + 3 * k, 1.0 / taken
     for e in range(m):
         scratch[_SPARE, e] = n / (sizes[e] + n)
+    if taken < n:
+        for c in range(k):
+            for e in range(m):
+                scratch[_PRODUCT, e] = taken * scratch[score + c, e] / n
+            for d in range(k):
+                j = outer + (c * (c + 1) // 2 + d if d <= c else d * (d + 1) // 2 + c)
+                for e in range(m):
+                    scratch[_PRODUCT, e] -= scratch[j, e]
+            j = outer + c * (c + 1) // 2 + c
+            for e in range(m):
+                scratch[j, e] += max(scratch[_PRODUCT, e], 0.0)
     for j in range(len(overlaps)):
         for e in range(m):
             overlaps[j, e] += scratch[_SPARE, e] * (share * scratch[outer + j, e] - overlaps[j, e])
@@ -321,8 +336,8 @@ def _correct_resolution(overlaps: FloatArray, size: float, told: FloatArray, n: 
 
 @compiled_within
 def _is_mean_of_products(overlaps: FloatArray, k: int, ridge: float) -> bool:
-    """Check that no product is negative, and that the resolution has a Cholesky factor, up to rounding."""
-    if overlaps.min() < -1e-12:
+    """Check that products are in [0, 1], and that the resolution has a Cholesky factor, up to rounding."""
+    if overlaps.min() < -1e-12 or overlaps.max() > 1.0:
         return False
     scale, factor, j = np.full(k, 1e-12), np.zeros((k, k)), 0
     for c in range(k):
