@@ -170,7 +170,8 @@ def _correct_run_weights(
 
 def correct_round(state: State, note: Note, proba: FloatArray, labels: IntArray) -> None:
     """Replace the class probabilities of some samples of a round by their labels, in the state of one key."""
-    _correct(*state, *note, proba, labels)
+    if len(labels) > 0:
+        _correct(*state, *note, proba, labels)
 
 
 @compiled
