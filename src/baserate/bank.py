@@ -83,6 +83,9 @@ def _check_keys_and_state(saved: Saved) -> str:
         sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
         Fields(declared.params).check(tracker.params, "tracker", sizes)
         declared.state["_state"].check(saved.state["_state"], "_state", sizes)
+        # The light profile of the likelihood mixture has no runs, and new keys are born with those of its parameters.
+        if "light" in tracker.params and (sizes.known["lanes"] == 0) != tracker.params["light"]:
+            return "has keys with runs that its tracker's parameters do not ask for, or without"
     return ""
 
 

@@ -124,7 +124,7 @@ def test_width_goes_with_the_root_of_what_there_is_least_of():
 
     assert 1.5 < width(150, 50, 800) / width(600, 50, 800) < 2.4  # the stream is large
     assert 1.6 < width(30000, 50, 2) / width(30000, 50, 8) < 2.4  # the holdout is
-    assert 1.4 < width(30000, 50, 10) / width(30000, 200, 10) < 2.6
+    assert 1.4 < width(30000, 100, 10) / width(30000, 400, 10) < 2.6  # it has left the birth value behind
 
 
 def test_a_permutation_of_the_classes_permutes_the_band():

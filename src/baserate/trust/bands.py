@@ -73,8 +73,8 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
     ...     tracker.update(proba.mean(axis=0), Evidence(proba, band.source_prior_))
     ...     band.update(proba, tracker)
     >>> band.interval(tracker.predict(), tracker).round(2)
-    array([[0.03, 0.27],
-           [0.73, 0.97]])
+    array([[0.02, 0.25],
+           [0.75, 0.98]])
     """
 
     saves = SAVED.extended(state={"_mixture": Part(LikelihoodMixture, {"k": "k"})})

@@ -190,16 +190,19 @@ def test_a_refit_that_is_refused_changes_nothing():
 
 
 def test_a_class_that_was_never_seen_is_unknown_mass():
-    adapter = RegressAndReweight().fit(*holdout())
-    for batch, _ in stream(np.tile([0.35, 0.25, 0.4], (300, 1)), np.random.default_rng(6)):
-        adapter.update(batch)
-    assert adapter.unknown_mass_ == 0.0
-    np.testing.assert_array_equal(adapter.known_prior_, adapter.prior_)
-    for batch, _ in stream(np.tile([0.2, 0.1, 0.3, 0.4], (300, 1)), np.random.default_rng(6)):
-        adapter.update(batch)
-    assert 0.05 < adapter.unknown_mass_ < 0.6
-    known = np.array([0.2, 0.1, 0.3]) / 0.6
-    assert np.abs(adapter.known_prior_ - known).sum() < 0.8 * np.abs(adapter.prior_ - known).sum()
+    known, distances = np.array([0.2, 0.1, 0.3]) / 0.6, []
+    for seed in range(6):
+        adapter, rng = RegressAndReweight().fit(*holdout()), np.random.default_rng(seed)
+        for batch, _ in stream(np.tile([0.35, 0.25, 0.4], (300, 1)), rng):
+            adapter.update(batch)
+        assert adapter.unknown_mass_ == 0.0
+        np.testing.assert_array_equal(adapter.known_prior_, adapter.prior_)
+        for batch, _ in stream(np.tile([0.2, 0.1, 0.3, 0.4], (300, 1)), rng):
+            adapter.update(batch)
+        assert 0.05 < adapter.unknown_mass_ < 0.6
+        distances.append([np.abs(prior - known).sum() for prior in (adapter.known_prior_, adapter.prior_)])
+    nearer, plain = np.mean(distances, axis=0)
+    assert nearer < 0.95 * plain
 
 
 def test_estimated_accuracy_is_that_of_the_adapted_predictions():
@@ -233,10 +236,10 @@ def test_what_is_known_of_the_mix_is_in_the_band():
     proba, y = holdout()
     adapter, band = RegressAndReweight(FLHFTL(K), calibrator=None).fit(proba, y), PriorBand().fit(proba, y)
     untold = RegressAndReweight(FLHFTL(K), calibrator=None).fit(proba, y)
-    known = [0.1, 0.2, 0.7]
+    known = [0.02, 0.03, 0.95]
     adapter.set_prior(known)
     band.reset(known)
-    for batch, _ in stream(np.tile(known, (10, 1)), np.random.default_rng(10)):
+    for batch, _ in stream(np.tile(known, (5, 1)), np.random.default_rng(10)):
         for one in (adapter, untold):
             one.update(batch)
         band.update(batch, adapter.tracker_)

@@ -116,8 +116,11 @@ class NaiveRuns:
             shares = [classes(run.mix, part) for run in self.runs]
             log += self.judge(part, None, near)
             for run, r in zip(self.runs, shares, strict=True):
-                some = thinned(r)
-                self.move(run, r, some.T @ some / len(some))
+                some = r[:: math.ceil(len(r) / 64)]
+                lacking = (
+                    np.maximum(r.mean(axis=0) - some.mean(axis=0), 0.0) if len(some) < len(r) else np.zeros(self.k)
+                )
+                self.move(run, r, some.T @ some / len(some) + np.diag(lacking))
         return log
 
     def move(self, run, shares, products):
@@ -141,7 +144,7 @@ class NaiveRuns:
     def average(self, shares, mix, *, split=False):
         """The runs of more than 32 classes; `split`: one labelled sample that is split among the classes."""
         n, mean = len(shares), shares.mean(axis=0)
-        squares = mean if split else (thinned(shares) ** 2).mean(axis=0)
+        squares = mean if split else (shares**2).mean(axis=0)
         for run in self.runs:
             part, aim = n / (run.n + n), mean
             run.n += n
@@ -152,11 +155,6 @@ class NaiveRuns:
                 told = (run.second - run.first**2) / label + 1 / run.n  # the prior is one sample that tells all
                 aim = mix + (mean - mix) / np.clip(told, 0.05, 1.0)
             self.shift(run, n / (run.n + 1) * (aim - run.mix))
-
-
-def thinned(rows):
-    """At most 16 of the rows, at equal distances."""
-    return rows[:: math.ceil(len(rows) / 16)]
 
 
 def classes(mix, rows):

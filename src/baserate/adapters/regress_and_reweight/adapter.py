@@ -311,7 +311,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         >>> adapter.update_labels(["a", "b", "z"], [1, 1, 0])
         2
         >>> adapter.prior_.round(2), adapter.waiting_, adapter.missed_labels_
-        (array([0.33, 0.67]), 0, 1)
+        (array([0.4, 0.6]), 0, 1)
         """
         check_fitted(self, "source_prior_")
         tracker = correctable(self.tracker_)

@@ -14,7 +14,6 @@ from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
 
 _PRIOR = 1.0  # samples that the birth value counts for
 _LEAST_TOLD = 0.05  # least share of a label that an output is taken to tell
-_THINNED = 16  # samples of a batch from which that share is estimated
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
 
@@ -110,21 +109,20 @@ def count(
 def _set_squares(
     proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, per_class: FloatArray
 ) -> None:
-    """Set the row `SPARE`: sums of squares of the class probabilities under `MIXTURE`, estimated from some samples."""
-    k, step = len(inverse), 1 + (end - first - 1) // _THINNED
-    scale = (end - first) / (1 + (end - first - 1) // step)
+    """Set the row `SPARE`: sums of squares of the class probabilities under `MIXTURE`."""
+    k = len(inverse)
     ratio, joint = np.empty((1, k)), np.empty(k)
     for c in range(k):
         ratio[0, c] = per_class[MIXTURE, c] * inverse[c]
         per_class[SPARE, c] = 0.0
-    for i in range(first, end, step):
+    for i in range(first, end):
         if len(labels) > 0 and labels[i] != UNLABELLED:
-            per_class[SPARE, labels[i]] += scale
+            per_class[SPARE, labels[i]] += 1.0
             continue
         total = 1.0 / _dot(ratio, 0, proba, i, joint)
         for c in range(k):
             r = ratio[0, c] * proba[i, c] * total
-            per_class[SPARE, c] += scale * r * r
+            per_class[SPARE, c] += r * r
 
 
 @compiled_within

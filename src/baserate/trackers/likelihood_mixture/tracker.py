@@ -165,10 +165,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> from baserate.protocols import Evidence
         >>> proba = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
         >>> LikelihoodMixture(2).predict_left_out(Evidence(proba, np.array([0.5, 0.5]))).round(2)
-        array([[0.55, 0.45],
-               [0.55, 0.45],
-               [0.55, 0.45],
-               [0.65, 0.35]])
+        array([[0.53, 0.47],
+               [0.53, 0.47],
+               [0.53, 0.47],
+               [0.59, 0.41]])
         """
         proba, source_prior, _ = self._check(evidence)
         n = len(proba)
@@ -205,8 +205,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> log = Evidence(np.array([[0.9, 0.1]] * 100), np.array([0.5, 0.5]), starts=np.arange(0, 101, 10))
         >>> LikelihoodMixture(2).play(log)[[0, 1, -1]].round(2)
         array([[0.5 , 0.5 ],
-               [0.68, 0.32],
-               [0.96, 0.04]])
+               [0.62, 0.38],
+               [0.99, 0.01]])
         """
         proba, source_prior, labels = self._check(evidence)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
@@ -304,10 +304,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> note = tracker.note(batch)
         >>> tracker.update(source, batch)
         >>> tracker.predict().round(2)
-        array([0.48, 0.52])
+        array([0.49, 0.51])
         >>> tracker.correct(note, batch.proba, [0, 0])
         >>> tracker.predict().round(2)
-        array([0.67, 0.33])
+        array([0.6, 0.4])
         """
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
