@@ -62,14 +62,14 @@ class NaiveRuns:
         if not few:
             self.average(shares, mix, split=frequencies is not None)
         self.mixture.count(shares.sum(axis=0).tolist())
-        self.arms = (1 - 0.0003) * self.arms + 0.0003 / 2  # 12
+        self.arms = (1 - 0.00003) * self.arms + 0.00003 / 2  # 12
 
     def begin(self):
         """Line 13."""
-        ended = self.of_prior / (4 * (self.t + 1))
+        ended = 0.05 * self.of_prior / (self.t + 1)
         self.of_prior -= ended
         for run in self.runs:
-            h = run.weight / (4 * (self.t - run.began + 1))
+            h = 0.05 * run.weight / (self.t - run.began + 1)
             run.weight -= h
             ended += h
         if not self.runs or self.runs[-1].n >= 10:
@@ -78,6 +78,8 @@ class NaiveRuns:
             self.runs.append(Run((self.prior + 1 / self.k) / 2, self.t))
         self.of_prior += 0.25 * ended
         self.runs[-1].weight += 0.75 * ended
+        if self.t == 1:
+            self.of_prior = self.runs[-1].weight = 0.5
 
     def drop(self):
         """Make room for a run that begins now; returns the weight of the run that goes if there is no younger one."""
@@ -110,34 +112,56 @@ class NaiveRuns:
             for run in self.runs:
                 self.move(run, np.array([frequencies]), np.diag(frequencies))
             return log
-        log, ends = 0.0, parts(len(rows))
+        log, ends, new = 0.0, parts(len(rows)), self.runs[-1].n == 0
         for first, end in pairwise(ends):
             part = rows[first:end]
             shares = [classes(run.mix, part) for run in self.runs]
             log += self.judge(part, None, near)
             for run, r in zip(self.runs, shares, strict=True):
-                some = r[:: math.ceil(len(r) / 64)]
-                lacking = (
-                    np.maximum(r.mean(axis=0) - some.mean(axis=0), 0.0) if len(some) < len(r) else np.zeros(self.k)
-                )
-                self.move(run, r, some.T @ some / len(some) + np.diag(lacking))
+                self.move(run, r, products_of(r, 16))
+        if new and self.runs[-1].weight > 0.001 and len(rows) > 10:
+            self.solve(self.runs[-1], np.asarray(rows))
         return log
 
     def move(self, run, shares, products):
-        m, q = len(shares), run.mix
+        m = len(shares)
         run.products += m / (run.n + m) * (products - run.products)  # 14
         run.n += m
+        self.step(run, shares.sum(axis=0) - m * run.mix, caution=20)
+
+    def step(self, run, score, caution):
+        """Lines 16 to 18."""
+        q, known = run.mix, run.n / (run.n + caution)
         root = np.sqrt(run.products.sum(axis=1) + 1e-12)
-        overlap = run.products / np.outer(root, root)  # 16
-        score = shares.sum(axis=0) - m * q
-        d = (
-            np.sqrt(q) * np.linalg.solve(overlap + np.eye(self.k) * (1 / run.n + 1e-9), score / np.sqrt(q)) / run.n
-        )  # 17
-        self.shift(run, d)
+        told = known * run.products / np.outer(root, root) + (1 - known) * np.eye(self.k)  # 16
+        told += (self.k / (2 * run.n) + 1e-9) * np.eye(self.k)
+        d = np.sqrt(q) * np.linalg.solve(told, score / np.sqrt(q)) / run.n  # 17
+        self.shift(run, np.minimum(d, q + 2 * np.maximum(score, 0) / run.n))
+
+    def solve(self, run, rows):
+        """Solve for the mix of a run that began with these rows."""
+        n, born = len(rows), self.k / 2 * (self.prior + 1 / self.k) / 2
+        highest, caution, best = -math.inf, 20.0, run.mix
+        for _ in range(50):
+            shares = classes(run.mix, rows)
+            found = log_likelihood(run.mix, rows, None) + born @ np.log(run.mix)
+            still = False
+            if found >= highest:
+                still = highest > -math.inf and np.abs(run.mix - best).max() < 1e-5
+                highest, caution, best = found, caution / 4, run.mix
+                score = shares.sum(axis=0) + born - (n + self.k / 2) * best
+                run.products = products_of(shares, 16 + 8 * self.k)
+            else:
+                caution = max(8 * caution, 0.05 * n)
+            if still:
+                break
+            run.mix = best
+            self.step(run, score, caution)
+        run.mix = best
 
     def shift(self, run, d):
         """Line 18."""
-        mix = np.where(d >= 0, run.mix + d, run.mix**2 / (run.mix - d))
+        mix = np.maximum(run.mix + d, run.mix / 10)
         mix = np.maximum(mix, (self.prior + 1 / self.k) / (4 * (run.n + 1)))
         run.mix = mix / mix.sum()
 
@@ -155,6 +179,12 @@ class NaiveRuns:
                 told = (run.second - run.first**2) / label + 1 / run.n  # the prior is one sample that tells all
                 aim = mix + (mean - mix) / np.clip(told, 0.05, 1.0)
             self.shift(run, n / (run.n + 1) * (aim - run.mix))
+
+
+def products_of(shares, most):
+    """The mean products of class probabilities, of at most about so many samples."""
+    some = shares[:: 1 + (len(shares) - 1) // most]
+    return some.T @ some / len(some)
 
 
 def classes(mix, rows):

@@ -12,7 +12,7 @@ from .streams import draw, rounds_of
 SIZES = (0, 1, 7, 40, 300)
 
 
-def follow(tracker, plain, rounds, atol=1e-11):
+def follow(tracker, plain, rounds, atol=1e-9):
     """Play both, and compare predictions, runs and weights after every round; returns the predictions."""
     played = [tracker.predict()]
     for batch in rounds:

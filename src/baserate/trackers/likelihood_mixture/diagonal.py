@@ -95,11 +95,9 @@ def count(
         for e in range(m):
             overlaps[c, e] += gains[e] * (per_class[SPARE, c] * share - overlaps[c, e])
             overlaps[k + c, e] += gains[e] * (per_class[COUNT, c] * share - overlaps[k + c, e])
-            found = overlaps[k + c, e]
-            label = max(found * (1.0 - found), 1e-12)
-            told = (overlaps[c, e] - found * found) / label + _PRIOR * gains[e] * share
+            told = _share_told(overlaps, sizes[e] + n, c, e)
             gain = gains[e] / (1.0 + _PRIOR * gains[e] * share)
-            by[c, e] = gain * (mean + moved / min(max(told, _LEAST_TOLD), 1.0) - mixes[c, e])
+            by[c, e] = gain * (mean + moved / told - mixes[c, e])
     for e in range(m):
         sizes[e] += n
     shift_mixes(mixes, sizes, by, per_class)
@@ -153,16 +151,28 @@ def observe_frequencies(
 @compiled_within
 def correct_counts(
     mixes: FloatArray,
+    overlaps: FloatArray,
     sizes: FloatArray,
     holds: FloatArray,
     told: FloatArray,
-    guessed: FloatArray,
     per_class: FloatArray,
 ) -> None:
-    """Replace the class probabilities of some samples, added up in `guessed`, by their labels; see `correct_scores`."""
+    """Let labels take the place of as many average samples, in the runs that hold theirs; see `correct_scores`."""
     k, m = mixes.shape
-    by = np.empty((k, m))
+    by, n = np.empty((k, m)), told.sum()
     for c in range(k):
         for e in range(m):
-            by[c, e] = holds[e] * (told[c] - guessed[c]) / (sizes[e] + _PRIOR)
+            part = holds[e] * min(n / max(sizes[e], 1.0), 1.0)
+            overlaps[c, e] += part * (told[c] / n - overlaps[c, e])
+            overlaps[k + c, e] += part * (told[c] / n - overlaps[k + c, e])
+            by[c, e] = holds[e] * (told[c] - n * mixes[c, e]) / (sizes[e] + _PRIOR)
     shift_mixes(mixes, sizes, by, per_class)
+
+
+@compiled_within
+def _share_told(overlaps: FloatArray, size: float, c: int, e: int) -> float:
+    """Return the share of a label of class c that an output tells, as a run of some size has found."""
+    found = overlaps[len(overlaps) // 2 + c, e]
+    label = max(found * (1.0 - found), 1e-12)
+    told = (overlaps[c, e] - found * found) / label + _PRIOR / max(size, 1.0)
+    return float(min(max(told, _LEAST_TOLD), 1.0))

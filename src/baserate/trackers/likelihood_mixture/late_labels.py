@@ -176,7 +176,9 @@ def _correct_run_weights(
 
 def correct_round(state: State, note: Note, proba: FloatArray, labels: IntArray) -> None:
     """Replace the class probabilities of some samples of a round by their labels, in the state of one key."""
-    s = state
+    if len(labels) == 0:
+        return
+    s, note = state, Note(*note)  # out of a file it comes as a list
     _correct(
         s.births, s.counts, s.weights, s.trust, s.doubted, s.made, s.rounds,
         s.run_mixes, s.overlaps, s.sizes, s.began, s.run_weights, s.arms,
@@ -234,7 +236,7 @@ def _correct(
         for e in range(len(sizes)):
             run_logs[e] += np.log(run_mixes_then[labels[i], e] / (run_mixes_then[:, e] * row).sum())
     _correct_run_weights(run_weights, arms, began, t, now, run_logs, by_experts)
-    _correct_runs(run_mixes, overlaps, sizes, began, birth, t, mixture, source_prior, proba, labels)
+    _correct_runs(run_mixes, overlaps, sizes, began, birth, t, source_prior, proba, labels)
 
 
 @compiled
@@ -245,7 +247,6 @@ def _correct_runs(
     began: IntArray,
     birth: FloatArray,
     t: int,
-    mixture: FloatArray,
     source_prior: FloatArray,
     proba: FloatArray,
     labels: IntArray,
@@ -255,14 +256,12 @@ def _correct_runs(
     _, _, per_class = make_tables(k)
     set_birth(birth, per_class)
     per_class[JUDGED] = per_class[BIRTH]
-    holds, told, guessed, one = np.zeros(m), np.zeros(k), np.zeros(k), np.empty(k)
+    holds, told = np.zeros(m), np.zeros(k)
     for e in range(m - 1):
         holds[e] = 1.0 if 0 < began[e] <= t else 0.0
     for i in range(len(labels)):
         told[labels[i]] += 1.0
-        posterior(mixture / source_prior, proba[i], one)
-        guessed += one
     if k <= FULL:
         correct_scores(mixes, overlaps, sizes, holds, told, proba, 1.0 / source_prior, per_class)
     else:
-        correct_counts(mixes, sizes, holds, told, guessed, per_class)
+        correct_counts(mixes, overlaps, sizes, holds, told, per_class)

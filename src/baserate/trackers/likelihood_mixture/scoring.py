@@ -68,7 +68,7 @@ def observe(
         _learn_resolution(overlaps, sizes, stop - start, thinned, k, scratch)
         _move(mixes, overlaps, sizes, stop - start, stop - start, _CAUTION, per_class, scratch)
         start, size = stop, 4 * size
-    if newborn >= 0 and weights[newborn] > _NOTICED:
+    if newborn >= 0 and weights[newborn] > _NOTICED and end - first > _FIRST_PART:
         _solve(mixes, overlaps, newborn, proba, inverse, labels, first, end, per_class)
     return total
 
@@ -87,7 +87,7 @@ def _solve(
 ) -> None:
     """Repeat the step of a run that began with this batch until it plays the likeliest mix of the batch.
 
-    What it was born with counts as one sample.
+    What it was born with counts as half a sample of each class.
     """
     k, n = len(mixes), end - first
     score, most = _ROWS + k, _THINNED + 8 * k

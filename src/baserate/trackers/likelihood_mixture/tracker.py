@@ -17,7 +17,7 @@ _MOST_ROWS = 200_000  # samples that are copied at a time for that
 
 
 class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
-    r"""Bayesian mixture of experts that forget at different speeds, recall an earlier class mix, or began at some round.
+    r"""Bayesian mixture of experts that forget at different speeds, recall an earlier mix, or began at some round.
 
     Experts are weighted by how likely they made the samples that came next; there is nothing to tune. O(k n) time for
     each of 39 experts in a round of n samples; constant state, 8.0 KB for ten classes.
@@ -63,9 +63,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     Without a margin, in T rounds of one sample each, the log-likelihood of the predictions is at most ``log(276) + 2
     log(T) + T / 60,000`` below that of any single memory, or of the prior: half of the weight for the arm, half of that
-    over 23 memories, 3 switching rates, and what a rate of 1/t, or of 0.00003 between the arms, redistributes. For larger rounds that holds for the joint likelihood of a round under the
-    mixture, not for that of its mean. It says nothing about the best class mix in hindsight, nor about the counts,
-    which are estimates: the less the model knows about a sample, the longer an old mix persists in them.
+    over 23 memories, 3 switching rates, and what a rate of 1/t, or of 0.00003 between the arms, redistributes. For
+    larger rounds that holds for the joint likelihood of a round under the mixture, not for that of its mean. It says
+    nothing about the best class mix in hindsight, nor about the counts, which are estimates: the less the model knows
+    about a sample, the longer an old mix persists in them.
 
     The probabilities must be calibrated: with an over- or under-confident model the tracker quickly learns a wrong mix.
     `baserate.adapters.RegressAndReweight` calibrates on the holdout.
