@@ -43,7 +43,7 @@ def long_run():
     taken = seconds(lambda: advance(tracker, batches, source, LATE - EARLY))
     grown = megabytes() - before
     for one in (early, adapter):
-        one._refresh()
+        one._correction.follow(one.tracker_.predict())
     ratio = adapter.prior_ / source
     agree("step and bare numpy", copy.deepcopy(adapter).step(batch).proba, multiply_and_normalise(batch, ratio))
 
@@ -71,8 +71,29 @@ def long_run():
     state = sum(array.nbytes for array in tracker._state)
     note = f"10^6 rounds in {taken:.0f} s, memory grew by {grown:.1f} MB; state of {state:,} bytes"
     yield Row(f"{what}, t = 10^6", "multiply, normalise", late_step, numpys, "cheap", 10, note)
-    yield Row("its compiled part", "multiply, normalise", kernels, numpys, "cheap", 3)
+    yield Row("its compiled part", "multiply, normalise", kernels, numpys, "cheap", 5)
     yield Row(f"{what}, t = 10^6", "the same at t = 10^4", late_step, early_step, "cheap", 1.5)
+
+
+def profiles():
+    """A step with the default tracker, without check and gate, against one with its light profile."""
+    rng = np.random.default_rng(0)
+    holdout = model_outputs(rng, 1_000)
+    mix = rng.dirichlet(np.ones(K))
+    for n, bound in ((1, 1.5), (10, 1.5), (100, 2.0), (1_000, 2.0)):
+        batches = [model_outputs(rng, n, mix)[0] for _ in range(max(2_000 // n, 20))]
+        options = {"calibrator": None, "gate": False, "alpha": None}
+        adapters = [
+            RegressAndReweight(LikelihoodMixture(K, light=light), **options).fit(*holdout) for light in (False, True)
+        ]
+
+        def steps(adapter, batches=batches):
+            return seconds(lambda: [adapter.step(batch) for batch in batches]) / len(batches)
+
+        default, light = fastest(*(functools.partial(steps, adapter) for adapter in adapters), repeats=15)
+        size = sum(array.nbytes for array in adapters[0].tracker_._state)
+        note = f"state of {size:,} bytes" if n == 1 else ""
+        yield Row(f"step({n:,} x {K}), LikelihoodMixture", "its light profile", default, light, "cheap", bound, note)
 
 
 def default_adapter():
@@ -102,20 +123,27 @@ def many_classes():
     rng = np.random.default_rng(0)
     k, n = 1_000, 100
     proba, source = rng.dirichlet(np.full(k, 0.3), size=n), np.full(k, 1 / k)
-    tracker = LikelihoodMixture(k)
+    trackers = [LikelihoodMixture(k, light=light) for light in (False, True)]
     evidence = Evidence(proba, source)
-    for _ in range(20):
-        tracker.update(source, evidence)
-    experts = np.ascontiguousarray(tracker._state.counts[0].T)
+    for tracker in trackers:
+        for _ in range(20):
+            tracker.update(source, evidence)
+    experts = np.ascontiguousarray(trackers[0]._state.counts[0].T)
     likelihoods = np.ascontiguousarray((proba / source).T)
     z = source[np.newaxis]
-    ours, product = fastest(
-        lambda: seconds(lambda: tracker.update_rows(tracker._state, ONE_KEY, z, evidence), 20),
+
+    def update(tracker):
+        return seconds(lambda: tracker.update_rows(tracker._state, ONE_KEY, z, evidence), 20)
+
+    ours, light, product = fastest(
+        *(functools.partial(update, tracker) for tracker in trackers),
         lambda: seconds(lambda: experts @ likelihoods, 20),
         repeats=40,
     )
     note = f"{experts.shape[0]} x {k:,} by {k:,} x {n}"
-    yield Row(f"LikelihoodMixture, {n} samples of {k:,} classes", "one numpy product", ours, product, "cheap", 5, note)
+    what = f"LikelihoodMixture, {n} samples of {k:,} classes"
+    yield Row(what, "one numpy product", ours, product, "cheap", 5, note)
+    yield Row(what, "its light profile", ours, light, "cheap", 1.2)
 
 
 def whole_run():

@@ -54,6 +54,7 @@ def plan(full):
         ("long runs", measurements.long_runs),
         ("step", measurements.steps),
         ("LikelihoodMixture, 10^6 rounds", mixture.long_run),
+        ("the light profile", mixture.profiles),
         ("the default adapter", mixture.default_adapter),
         ("LikelihoodMixture, 1,000 classes", mixture.many_classes),
         ("LikelihoodMixture, T = 10,000", mixture.whole_run),

@@ -1,4 +1,4 @@
-"""Section "weak models": the shifts of the trackers' benchmark on models that are often wrong."""
+"""Section "weak models": the shifts of the trackers' benchmark on models that are often wrong, and on the others."""
 
 import functools
 import itertools
@@ -14,21 +14,27 @@ from baserate.trust import HoldoutWarning
 from baserate_lab.bench.efficiency.cells import DEFAULT, LIGHT, Cell, Problem, Results, Section, block, mixture
 from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trackers.bars import Bar, at_most, not_run
-from baserate_lab.bench.trackers.sets import WEAK_RECIPES, distorted, holdout, load
+from baserate_lab.bench.trackers.sets import SETS, WEAK_RECIPES, distorted, holdout, load
 from baserate_lab.bench.trackers.streams import DRAWN, EVEN, path_of
 
-MODELS = ("forest", *WEAK_RECIPES)
+WEAK = ("forest", *WEAK_RECIPES)
+STRONG = tuple(name for name in SETS if name not in WEAK)
+MODELS = (*WEAK, *STRONG)
 SHIFTS = (*EVEN, *DRAWN)
-SIZES = (10, 100)
+SIZES = (1, 10, 100)
 ROUNDS = 1_000
 METHODS = (DEFAULT, LIGHT)
 LIMIT = 0.8
-"""Largest geometric mean of MSE beside that of the light profile."""
+"""Largest geometric mean of MSE beside that of the light profile, for weak models, n = 10 and 100."""
+STRONG_LIMIT = 1.01
+"""The same for other models, every n: what is measured must not get worse beyond its error bar."""
 
 _WORDS = (
-    "A forest on MNIST, and words of 20 Newsgroups and of arXiv titles and abstracts: the model's outputs on held-out "
-    f"samples, drawn with replacement along the shifts of the trackers' benchmark, {ROUNDS:,} rounds; calibrated on "
-    "the whole holdout. MSE beside that of the light profile, geometric means."
+    "Weak: a forest on MNIST, and words of 20 Newsgroups and of arXiv titles and abstracts; then the other models of "
+    "the trackers' benchmark. The model's outputs on held-out samples, drawn with replacement along the shifts of that "
+    f"benchmark, {ROUNDS:,} rounds; calibrated on the whole holdout. MSE beside that of the light profile, geometric "
+    "means. Where the mix jumps every 31 rounds or so (Square, Bernoulli), most of the MSE is that of the round of the "
+    "jump itself, in which no tracker can know of it."
 )
 
 
@@ -85,11 +91,16 @@ def run(cell: Cell) -> WeakResult:
 
 def bars(kept: Results) -> list[Bar]:
     """Acceptance bars of the section."""
-    text = "weak models: MSE beside that of the light profile, geometric mean over models, shifts and n"
-    mses = block(kept, [problem for problem, _ in plan()], METHODS, "mse")
-    if not mses.problems:
-        return [not_run(text, f"<= {LIMIT:g}")]
-    return [at_most(text, LIMIT, mses.geometric(DEFAULT, LIGHT))]
+    found = []
+    for text, models, sizes, limit in (
+        ("weak models, n >= 10", WEAK, SIZES[1:], LIMIT),
+        *((f"the other models, n = {n}", STRONG, (n,), STRONG_LIMIT) for n in SIZES),
+    ):
+        line = f"{text}: MSE beside that of the light profile, geometric mean over models and shifts"
+        mses = block(kept, list(itertools.product(models, SHIFTS, sizes)), METHODS, "mse")
+        bar = at_most(line, limit, mses.geometric(DEFAULT, LIGHT)) if mses.problems else not_run(line, f"<= {limit:g}")
+        found.append(bar)
+    return found
 
 
 def tables(kept: Results) -> str:
