@@ -172,7 +172,8 @@ def test_a_redeployed_model_is_taken_over_by_every_key():
     bank.adapter.refit(0.8 * np.eye(K)[Y] + 0.2 / K, Y)
     np.testing.assert_array_equal(bank.prior(["a", "b"]), before)
     bank.step(["c"], P[:1])
-    np.testing.assert_array_equal(bank.prior(["new"])[0], np.bincount(Y) / len(Y))
+    np.testing.assert_array_equal(bank.prior(["new"])[0], bank.adapter.source_prior_)
+    np.testing.assert_allclose(bank.adapter.source_prior_, np.bincount(Y) / len(Y), atol=0.01)
     other = Bank(RegressAndReweight(FollowTheHistory(K)).fit(0.8 * np.eye(K)[Y] + 0.2 / K, Y))
     rows = RNG.integers(len(P), size=9)
     np.testing.assert_array_equal(bank.step(["late"] * 9, P[rows]).proba, other.step(["late"] * 9, P[rows]).proba)
@@ -259,7 +260,7 @@ def test_the_adapter_is_copied_and_a_clone_is_an_empty_bank():
     bank = Bank(adapter)
     bank.step(["a"], P[:1])
     adapter.fit(0.8 * np.eye(K)[Y] + 0.2 / K, Y)
-    np.testing.assert_allclose(bank.adapter.source_prior_, np.bincount(Y[:100]) / 100)
+    np.testing.assert_array_equal(bank.adapter.source_prior_, fitted("history").source_prior_)
     empty = clone(bank)
     assert len(empty) == 0
     assert len(bank) == 1

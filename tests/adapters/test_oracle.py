@@ -10,7 +10,7 @@ HOLDOUT = np.array([[0.9, 0.1], [0.2, 0.8]]), [0, 1]
 
 def test_advances_by_update_only():
     path = np.array([[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
-    oracle = Oracle(path).fit(*HOLDOUT)
+    oracle = Oracle(path, source_prior=[0.5, 0.5]).fit(*HOLDOUT)
     for q in path:
         np.testing.assert_array_equal(oracle.prior_, q)
         np.testing.assert_allclose(oracle.predict_proba([[0.5, 0.5]]), [q])

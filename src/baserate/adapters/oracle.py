@@ -27,7 +27,7 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
 
     Examples
     --------
-    >>> oracle = Oracle([[0.5, 0.5], [0.8, 0.2]]).fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    >>> oracle = Oracle([[0.5, 0.5], [0.8, 0.2]]).fit([[0.9, 0.1], [0.1, 0.9]], [0, 1])
     >>> oracle.step([[0.5, 0.5]]).proba
     array([[0.5, 0.5]])
     >>> oracle.step([[0.5, 0.5]]).proba.round(12)

@@ -4,8 +4,9 @@ from collections.abc import Collection
 
 import baserate.trackers
 from baserate.adapters import Base, Oracle, RegressAndReweight
-from baserate.protocols import Adapter, BankableTracker, FloatArray, Tracker
+from baserate.protocols import BankableTracker, FloatArray, Tracker
 
+Method = Base | RegressAndReweight | Oracle
 NOTHING, DEFAULT, CALIBRATED, HINDSIGHT = "doing nothing", "baserate", "calibration alone", "mix in hindsight"
 TITLES = {"FLHFTL": "FLH-FTL"}
 MODES = {"FLHFTL": {"window": {"experts": "window"}}}
@@ -41,7 +42,7 @@ def every_tracker(n_classes: int) -> dict[str, Tracker]:
     return found
 
 
-def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str, Adapter], dict[str, str]]:
+def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str, Method], dict[str, str]]:
     """The methods by name, and those that are left out, with the reason.
 
     Those after the default expect probabilities that it has calibrated: doing that once for all of them saves most of
@@ -59,7 +60,7 @@ def chosen(path: FloatArray, methods: Collection[str] | None) -> tuple[dict[str,
     unknown = [name for name in methods or () if name not in trackers]
     if unknown:
         raise ValueError(f"methods names {unknown[0]!r}; choose among {', '.join(trackers)}.")
-    found: dict[str, Adapter] = {NOTHING: Base(), DEFAULT: RegressAndReweight(), CALIBRATED: Base()}
+    found: dict[str, Method] = {NOTHING: Base(), DEFAULT: RegressAndReweight(), CALIBRATED: Base()}
     left_out = {}
     for name, tracker in trackers.items():
         if methods is None and n_rounds > LONG:

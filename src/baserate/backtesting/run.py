@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from baserate.adapters import RegressAndReweight
 from baserate.backtesting.blocks import RESAMPLES, Blocks, Change, draw_blocks, with_few_mistakes
 from baserate.backtesting.hindsight import hindsight
-from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, chosen
+from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, Method, chosen
 from baserate.backtesting.replay import Log, Played, Trust, replay
 from baserate.backtesting.sentence import advice, verdict
-from baserate.protocols import UNLABELLED, Adapter, FloatArray, IntArray
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import (
     check_all_classes_present,
     check_integer,
@@ -211,7 +211,7 @@ def backtest(
 
 
 def _replay_all(
-    adapters: dict[str, Adapter],
+    adapters: dict[str, Method],
     log: Log,
     holdout: tuple[FloatArray, IntArray],
     watch: Callable[[str, int, int], None],
@@ -220,6 +220,7 @@ def _replay_all(
     played: dict[str, Played] = {}
     trust: Trust | None = None
     notes: list[str] = []
+    prior: FloatArray | None = None
     inputs, (held, held_y) = log.proba, holdout
     done, total = 0, log.n_rounds * len(adapters)
 
@@ -232,6 +233,8 @@ def _replay_all(
     with threadpool_limits(1):
         for name, adapter in adapters.items():
             watch(name, done, total)
+            if prior is not None:
+                adapter.set_params(source_prior=prior)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 adapter.fit(held, held_y)
@@ -240,7 +243,7 @@ def _replay_all(
                 trust = said
                 notes = [str(warning.message) for warning in told if issubclass(warning.category, UserWarning)]
                 # Those that come after it expect calibrated probabilities: see `chosen`.
-                inputs, held = adapter.calibrate(inputs), adapter.calibrate(held)
+                inputs, held, prior = adapter.calibrate(inputs), adapter.calibrate(held), adapter.source_prior_
     assert trust is not None
     return played, trust, tuple(dict.fromkeys(notes))
 

@@ -50,7 +50,9 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
        weight wherever the mix is within the tracker's margin of it, so the holdout's part of its standard deviation is
        at least half of that margin. As it never moves, its squared difference from the mean of those that forget is
        added.
-    5. Each expert is a beta distribution with that mean and variance. The limits are quantiles of their mixture, by
+    5. Experts that forget nothing since they began do not follow a drift, either: the squared difference of each from
+       the mean of those that forget is added to its variance.
+    6. Each expert is a beta distribution with that mean and variance. The limits are quantiles of their mixture, by
        the weights of the experts, so that the band includes the uncertainty about how long the mix has been constant. A
        limit closer to 0 or 1 than one sample is 0 or 1.
 
@@ -73,8 +75,8 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
     ...     tracker.update(proba.mean(axis=0), Evidence(proba, band.source_prior_))
     ...     band.update(proba, tracker)
     >>> band.interval(tracker.predict(), tracker).round(2)
-    array([[0.02, 0.25],
-           [0.75, 0.98]])
+    array([[0.05, 0.23],
+           [0.77, 0.95]])
     """
 
     saves = SAVED.extended(state={"_mixture": Part(LikelihoodMixture, {"k": "k"})})
@@ -175,11 +177,13 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         moved = mixes + lead - centre
         moved[:counting] = _undamped(moved[:counting], centre, estimates.inverse)
         means = np.clip(solved + moved, 0.0, 1.0)
-        apart = forgetting @ means[:birth] - mixes[birth]
+        followed = forgetting @ means[:birth]
+        apart = followed - mixes[birth]
         means[birth] = mixes[birth]
         variances = (means * (1.0 - means) + excess) / sizes[:, np.newaxis]
         unexplained = holdout + (_LEAD * _undamped(lead, centre, estimates.inverse)) ** 2
         unexplained[birth] = np.maximum(holdout, (margin / _SURE) ** 2) + apart**2
+        unexplained[counting:] += (followed - means[counting:]) ** 2  # runs do not follow a drift
         return weights, means, variances + unexplained, float(weights @ sizes)
 
 

@@ -61,7 +61,9 @@ def test_the_calibrator_that_is_shared_is_the_default_one():
     cell = TrackingCell(cells.START, 0, "digits", "Bernoulli", 10, distortion="too sure", rounds=ROUNDS)
     learnt = sets.holdout("digits", 0, cell.distortion, 0)
     along = streams.stream("digits", "Bernoulli", 10, 0, cell.distortion, ROUNDS)
-    usual = evaluate(RegressAndReweight(FLHFTL(10), gate=False).fit(learnt.proba, learnt.y), along.batches)
+    counted = np.bincount(learnt.y, minlength=10) / len(learnt.y)
+    adapter = RegressAndReweight(FLHFTL(10), gate=False, source_prior=counted)
+    usual = evaluate(adapter.fit(learnt.proba, learnt.y), along.batches)
     assert running.run_tracking(cell) == TrackingResult(usual.mse, usual.error_rate)
     raw = evaluate(RegressAndReweight(FLHFTL(10), calibrator=None).fit(learnt.proba, learnt.y), along.batches)
     assert raw.mse != usual.mse

@@ -19,7 +19,7 @@ def test_the_gated_adapter_is_not_worse_than_the_model_and_keeps_the_gain(world,
     row = never_worse.compare_with_base("any", ("any", "any"), shift, size, range(3))
     assert row.gated - row.base < never_worse.ALLOWED
     if shift == "none":
-        assert row.ungated - row.base > 2.0 * never_worse.ALLOWED  # thirty samples are too few, which the gate sees
+        assert row.ungated - row.base > 1.5 * never_worse.ALLOWED  # thirty samples are too few, which the gate sees
     else:
         assert row.base - row.gated >= 0.85 * (row.base - row.ungated) > 1.0
 

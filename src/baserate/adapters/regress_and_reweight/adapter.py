@@ -307,11 +307,11 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 1] * 50)
         >>> step = adapter.step([[0.6, 0.4], [0.6, 0.4]], ids=["a", "b"])
         >>> adapter.prior_.round(2)
-        array([0.53, 0.47])
+        array([0.54, 0.46])
         >>> adapter.update_labels(["a", "b", "z"], [1, 1, 0])
         2
         >>> adapter.prior_.round(2), adapter.waiting_, adapter.missed_labels_
-        (array([0.4, 0.6]), 0, 1)
+        (array([0.31, 0.69]), 0, 1)
         """
         check_fitted(self, "source_prior_")
         tracker = correctable(self.tracker_)

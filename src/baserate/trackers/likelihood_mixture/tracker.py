@@ -166,10 +166,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> from baserate.protocols import Evidence
         >>> proba = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
         >>> LikelihoodMixture(2).predict_left_out(Evidence(proba, np.array([0.5, 0.5]))).round(2)
-        array([[0.53, 0.47],
-               [0.53, 0.47],
-               [0.53, 0.47],
-               [0.59, 0.41]])
+        array([[0.55, 0.45],
+               [0.55, 0.45],
+               [0.55, 0.45],
+               [0.66, 0.34]])
         """
         proba, source_prior, _ = self._check(evidence)
         n = len(proba)
@@ -206,7 +206,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> log = Evidence(np.array([[0.9, 0.1]] * 100), np.array([0.5, 0.5]), starts=np.arange(0, 101, 10))
         >>> LikelihoodMixture(2).play(log)[[0, 1, -1]].round(2)
         array([[0.5 , 0.5 ],
-               [0.62, 0.38],
+               [0.71, 0.29],
                [0.99, 0.01]])
         """
         proba, source_prior, labels = self._check(evidence)
@@ -305,10 +305,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         >>> note = tracker.note(batch)
         >>> tracker.update(source, batch)
         >>> tracker.predict().round(2)
-        array([0.49, 0.51])
+        array([0.48, 0.52])
         >>> tracker.correct(note, batch.proba, [0, 0])
         >>> tracker.predict().round(2)
-        array([0.6, 0.4])
+        array([0.68, 0.32])
         """
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
