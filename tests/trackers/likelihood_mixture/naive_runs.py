@@ -168,7 +168,7 @@ class NaiveRuns:
     def average(self, shares, mix, *, split=False):
         """The runs of more than 32 classes; `split`: one labelled sample that is split among the classes."""
         n, mean = len(shares), shares.mean(axis=0)
-        squares = mean if split else (shares**2).mean(axis=0)
+        squares = mean if split else (shares[:: 1 + (n - 1) // 16] ** 2).mean(axis=0)
         for run in self.runs:
             part, aim = n / (run.n + n), mean
             run.n += n
@@ -178,7 +178,10 @@ class NaiveRuns:
                 label = np.maximum(run.first * (1 - run.first), 1e-12)
                 told = (run.second - run.first**2) / label + 1 / run.n  # the prior is one sample that tells all
                 aim = mix + (mean - mix) / np.clip(told, 0.05, 1.0)
-            self.shift(run, n / (run.n + 1) * (aim - run.mix))
+            d = n / (run.n + 1) * (aim - run.mix)
+            if not split:
+                d = np.minimum(d, run.mix + 2 * np.maximum(n / (run.n + 1) * (mean - run.mix), 0))
+            self.shift(run, d)
 
 
 def products_of(shares, most):

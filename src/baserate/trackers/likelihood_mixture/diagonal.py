@@ -14,6 +14,7 @@ from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
 
 _PRIOR = 1.0  # samples that the birth value counts for
 _LEAST_TOLD = 0.05  # least share of a label that an output is taken to tell
+_THINNED = 16  # samples of a batch from which that share is estimated
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
 
@@ -97,7 +98,10 @@ def count(
             overlaps[k + c, e] += gains[e] * (per_class[COUNT, c] * share - overlaps[k + c, e])
             told = _share_told(overlaps, sizes[e] + n, c, e)
             gain = gains[e] / (1.0 + _PRIOR * gains[e] * share)
-            by[c, e] = gain * (mean + moved / told - mixes[c, e])
+            # A rare class may be told by none of the samples that were looked at: at most twice the share that it has,
+            # and twice the step that takes its class probabilities for labels.
+            most = mixes[c, e] + 2.0 * max(gain * (mean + moved - mixes[c, e]), 0.0)
+            by[c, e] = min(gain * (mean + moved / told - mixes[c, e]), most)
     for e in range(m):
         sizes[e] += n
     shift_mixes(mixes, sizes, by, per_class)
@@ -107,20 +111,21 @@ def count(
 def _set_squares(
     proba: FloatArray, inverse: FloatArray, labels: IntArray, first: int, end: int, per_class: FloatArray
 ) -> None:
-    """Set the row `SPARE`: sums of squares of the class probabilities under `MIXTURE`."""
-    k = len(inverse)
+    """Set the row `SPARE`: sums of squares of the class probabilities under `MIXTURE`, estimated from some samples."""
+    k, step = len(inverse), 1 + (end - first - 1) // _THINNED
+    scale = (end - first) / (1 + (end - first - 1) // step)
     ratio, joint = np.empty((1, k)), np.empty(k)
     for c in range(k):
         ratio[0, c] = per_class[MIXTURE, c] * inverse[c]
         per_class[SPARE, c] = 0.0
-    for i in range(first, end):
+    for i in range(first, end, step):
         if len(labels) > 0 and labels[i] != UNLABELLED:
-            per_class[SPARE, labels[i]] += 1.0
+            per_class[SPARE, labels[i]] += scale
             continue
         total = 1.0 / _dot(ratio, 0, proba, i, joint)
         for c in range(k):
             r = ratio[0, c] * proba[i, c] * total
-            per_class[SPARE, c] += r * r
+            per_class[SPARE, c] += scale * r * r
 
 
 @compiled_within
