@@ -17,10 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from baserate import LabelShiftClassifier, RegressAndReweight
+from baserate.adapters import ROGD
 from baserate.datasets import digits
 from baserate.marginals import BBSE
 from baserate.shifts import Monotone, sample_stream
 from baserate.state import dumps
+from baserate.state.declarations import Saved, SavedPart
 from baserate.trackers import FollowTheHistory
 
 from .mail import mail, shifted
@@ -327,3 +329,12 @@ def test_groups_reach_the_splitter():
     with sklearn.config_context(enable_metadata_routing=True):
         splitter = GroupKFold(3)
         LabelShiftClassifier(LogisticRegression(), cv=splitter).fit(X, Y, groups=np.arange(600) % 7)
+
+
+def test_a_file_with_an_adapter_in_the_place_of_the_model_is_refused():
+    rogd = ROGD().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
+    part = SavedPart(ROGD, rogd.get_params(deep=False), rogd.get_state())
+    saved = Saved({"estimator": part}, {"adapter_": None}, {"k": 2})
+    assert "does not say its classes" in LabelShiftClassifier.saves.check(saved)
+    named = SavedPart(ROGD, part.params, {**part.state, "classes_": np.array([0, 1])})
+    assert LabelShiftClassifier.saves.check(saved._replace(params={"estimator": named})) == ""

@@ -65,6 +65,8 @@ def _problem(saved: Saved) -> str:
     if not model.state:
         return "is fitted, and its estimator is not"
     classes = model.state.get("classes_")
+    if classes is None and vars(model.cls).get("saves") is not None and not hasattr(model.cls, "classes_"):
+        return "has an estimator that does not say its classes"
     if classes is not None and len(classes) != saved.sizes.get("k", len(classes)):
         return "has an estimator of other classes"
     return ""
