@@ -24,7 +24,7 @@ def log_likelihood(logs, y, t, d0, d1, bias):
 
 @pytest.mark.parametrize("how", [{}, {"biases": np.array([0.4, -0.4])}, {"temperature": 0.6}])
 def test_evidence_of_widths_by_brute_force(how):
-    """Of two classes only the difference of the biases matters, which has twice their variance."""
+    """Only the difference of the biases of two classes matters, which has twice their variance."""
     p, y = draw(np.random.default_rng(3), 500, 2)
     logs = np.log(distort(p, **how))
     found = fit_average(logs, y)

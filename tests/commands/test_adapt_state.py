@@ -505,7 +505,7 @@ def long_file(path, n=100_000):
 
 @pytest.mark.parametrize("limit", ["_MANIFEST", "_NESTED"])
 def test_a_state_that_became_large_is_taken_if_that_is_asked_for(limit, tmp_path, monkeypatch):
-    """What a run has kept, the next one must be able to read."""
+    """The next run must be able to read a state that a run has kept."""
     monkeypatch.setattr(decoding, limit, 50)
     for name, n in (("s", 200), ("t", 100)):
         write(frame(n)[0], tmp_path / f"{name}.csv")

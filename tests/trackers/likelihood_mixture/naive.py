@@ -81,7 +81,7 @@ class Naive:
         self.trust = [(1 - 1 / (self.t + 1)) * u + 1 / (self.t + 1) / 3 for u in self.trust]
 
     def counted(self, mix, rows):
-        """What the samples are under a class mix, added up."""
+        """Classes of the samples under a class mix, added up."""
         found = [0.0] * self.k
         for row in rows:
             joint = sum(a * b for a, b in zip(mix, row, strict=True))
@@ -90,7 +90,7 @@ class Naive:
         return found
 
     def tolerated(self, batch):
-        """What the prior is judged by: what has been found, if that is near enough to it."""
+        """The mix that the prior is judged by: the one that was found, if that is near enough to it."""
         worth = sum(p * (1 - p) for p in self.prior) / sum(d * d for d in self.margin)
         weight = self.say()[:MEMORIES]
         found = [sum(w * s[c] for w, s in zip(weight, self.counts, strict=True)) / sum(weight) for c in range(self.k)]

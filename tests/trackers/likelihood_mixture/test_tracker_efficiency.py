@@ -98,7 +98,7 @@ def test_a_rare_class_that_becomes_less_rare_is_found():
 
 @pytest.mark.parametrize(("source_share", "distance"), [(0.1, 3.0), (0.02, 2.0)])
 def test_two_per_cent_are_found_as_two_per_cent(source_share, distance):
-    """Whether the source had as many or not: neither the floor of a run nor its damped falls show."""
+    """Neither the floor of a run nor its damped falls show, whether the source had as many or not."""
     source = np.array([1 - source_share, source_share])
     found = [list(after_a_change(seed, 0, (0.02, 0.02), source, 50, distance))[-1][1] for seed in SEEDS]
     assert abs(np.mean(found) - 0.02) < 0.003

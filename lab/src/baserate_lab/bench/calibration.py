@@ -1,4 +1,4 @@
-"""How close the default calibrator comes to the best single map: ``python -m baserate_lab.bench.calibration``.
+"""Distance of the default calibrator from the best single map: ``python -m baserate_lab.bench.calibration``.
 
 A cell is a model's outputs, distorted by a temperature and random class biases, and a holdout size; its figures are
 means over random holdouts. Writes the page docs/results/calibration.md.
@@ -133,7 +133,7 @@ Results = Mapping[Cell, Mapping[str, FloatArray]]
 
 
 def distance(rows: Mapping[str, FloatArray], figure: int, method: str) -> tuple[float, float, str]:
-    """How far a method's mean is above that of the best single map, its standard error, and that map's name."""
+    """Return a method's distance from the best single map, its standard error, and that map's name."""
     best = min(SINGLE, key=lambda name: float(rows[name][:, figure].mean()))
     apart = rows[method][:, figure] - rows[best][:, figure]
     return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))), best

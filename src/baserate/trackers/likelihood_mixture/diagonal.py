@@ -1,4 +1,4 @@
-"""How runs move if there are many classes: each class alone, by class probabilities that all runs share (compiled).
+"""Moves of runs if there are many classes: each class alone, by class probabilities that all runs share (compiled).
 
 A full matrix for each run would take too much time and memory. So a batch's class probabilities under the mean of all
 experts are compared with that mean, and the difference is divided by the share of a label that an output tells: the

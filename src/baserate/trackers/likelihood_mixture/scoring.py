@@ -1,4 +1,4 @@
-"""How runs move: one step of Fisher's scoring for each part of a batch (compiled).
+"""Moves of runs: one step of Fisher's scoring for each part of a batch (compiled).
 
 The score of the new samples is divided by the information of all samples of the run. The information of a mix q is
 ``D^-1/2 R D^-1/2`` with ``D = diag(q)``. R, the *resolution*, says how well the model's outputs tell the classes apart:
