@@ -7,12 +7,12 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-python test-data fuzz perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
+.PHONY: help demo test check format test-system test-lowest test-python test-data fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## demo                  a tour on real data: streams, all methods, a table, an HTML report
+## demo                  a tour on real data: four streams, a table, an HTML report
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/python -m baserate demo
 
@@ -54,6 +54,10 @@ test-data: $(VENV)/test.stamp
 ## fuzz                  crafted state files: each is refused, or works (an hour; goes on where it was stopped)
 fuzz: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/fuzz.py --cases 100000 --seconds 3600 --resume .fuzz-cache/run.json
+
+## screenshots           pictures of reports for docs/reports.md (needs chromium)
+screenshots: $(VENV)/test.stamp
+	$(VENV)/bin/python tools/screenshots.py
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp

@@ -1,9 +1,14 @@
 """The command line as a whole."""
 
+import re
 import subprocess
 import sys
 
+import pytest
+from typer.testing import CliRunner
+
 import baserate
+from baserate.cli import app
 
 from .commands.ended import status_of
 
@@ -26,3 +31,20 @@ def test_help_is_quick_and_shows_what_there_is():
 def test_version(capsys):
     assert status_of("--version") == 0
     assert capsys.readouterr().out == f"baserate {baserate.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "panels"),
+    [
+        ("adapt", ["Options", "Input", "Time and rounds", "Labels", "Decisions", "State", "Output"]),
+        ("backtest", ["Options", "Input", "Time and rounds", "Comparison", "Decisions", "Output"]),
+    ],
+)
+def test_options_are_in_groups_and_the_words_are_explained(command, panels):
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).stdout
+    assert re.findall(r"^╭─ (.*?) ─+╮$", shown, re.MULTILINE) == ["Arguments", *panels]
+    assert max(map(len, shown.splitlines())) <= 80
+    below = shown[shown.rindex("╯") :]
+    assert all(
+        f"{word} is" in " ".join(below.split()) for word in ("a round", "the holdout", "the class mix", "a band")
+    )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from baserate import decide
-from baserate.decisions import expected_costs, moved_threshold
+from baserate.decisions import decision_rule, expected_costs, moved_threshold
 from baserate.simplex import log_ratio, reweight
 
 SHARES = arrays(float, st.tuples(st.integers(0, 6), st.just(3)), elements=st.floats(0.01, 1.0))
@@ -96,3 +96,81 @@ def test_classes_that_are_ruled_out():
 def test_bad_thresholds(threshold, offsets, message):
     with pytest.raises(ValueError, match=message):
         moved_threshold(threshold, offsets)
+
+
+def test_scores_of_two_classes_are_enough():
+    scores, costs = np.array([0.1, 0.3, 0.8]), [[0, 1], [5, 0]]
+    np.testing.assert_array_equal(decide(scores, costs), decide(np.column_stack([1 - scores, scores]), costs))
+    with pytest.raises(ValueError, match="costs has 3 rows; expected 2"):
+        decide(scores, np.eye(3))
+
+
+def test_a_pair_of_costs_is_about_the_positive_class():
+    """A false alarm costs 1, a missed fraud 20: transposed, the first row would be let pass."""
+    proba = np.array([[0.9, 0.1], [0.97, 0.03]])
+    rule = decision_rule(["good", "fraud"], costs=(1, 20), positive="fraud")
+    decided, expected = rule.decide(proba)
+    assert decided.tolist() == [1, 0]
+    np.testing.assert_allclose(expected, [0.9, 0.6])
+    other = decision_rule(["fraud", "good"], costs=(1, 20), positive=0)
+    assert other.decide(proba[:, ::-1])[0].tolist() == [0, 1]
+    assert decision_rule(["a", "b"], costs=(1, 20)).costs.tolist() == [[0, 1], [20, 0]]
+
+
+def test_a_threshold_is_reached_by_what_equals_it():
+    proba = np.array([[0.75, 0.25], [0.76, 0.24], [0.0, 1.0]])
+    assert decision_rule(["a", "b"], threshold=0.25).decide(proba)[0].tolist() == [1, 0, 1]
+    assert decision_rule(["a", "b"], threshold=0.75, positive="a").decide(proba)[0].tolist() == [0, 0, 1]
+
+
+def test_a_threshold_implies_costs_and_decides_as_they_do():
+    """At 0.2 a missed positive costs 4 false alarms; where both cost the same, the threshold is reached."""
+    rule = decision_rule(["fraud", "good"], threshold=0.2, positive="fraud")
+    np.testing.assert_allclose(rule.costs, [[0, 4], [1, 0]])
+    p = np.linspace(0, 1, 1001)
+    proba = np.column_stack([p, 1 - p])
+    decided, expected = rule.decide(proba)
+    by_costs, least = decision_rule(["fraud", "good"], costs=(1, 4), positive="fraud").decide(proba)
+    np.testing.assert_array_equal(decided[p != 0.2], by_costs[p != 0.2])
+    np.testing.assert_allclose(expected, least, atol=1e-12)
+    assert decision_rule("ab", threshold=0.05).costs.tolist() == [[0, 1], [19, 0]]
+    assert decision_rule("ab", threshold=0.5).costs.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("threshold", [5e-324, 1e-200, 1 - 2**-53])
+def test_the_costs_of_any_threshold_are_finite(threshold):
+    rule = decision_rule("ab", threshold=threshold)
+    assert rule.costs[0, 1] == 1
+    assert 0 < rule.costs[1, 0] ** 2 < np.inf
+    assert rule.decide(np.array([[1 - threshold, threshold], [1.0, 0.0]]))[0].tolist() == [1, 0]
+
+
+def test_no_rule_is_the_most_probable_class():
+    assert decision_rule("abc").decide(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]]))[0].tolist() == [1, 0]
+
+
+def test_further_decisions_have_names():
+    costs = [[0, 1, 0.2], [1, 0, 0.2]]
+    assert decision_rule("ab", costs=costs).decisions == ("a", "b", "decision 2")
+    assert decision_rule("ab", costs=costs, decisions=["ask"]).decisions == ("a", "b", "ask")
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments", "message"),
+    [
+        ("ab", {"costs": (1, 2), "threshold": 0.5}, "two ways to decide"),
+        ("abc", {"threshold": 0.5}, "threshold is for two classes"),
+        ("ab", {"threshold": 1.0}, "threshold is 1"),
+        ("abc", {"costs": (1, 2)}, "2 numbers for 3 classes"),
+        ("ab", {"costs": (1, 0)}, "two finite numbers above 0"),
+        ("ab", {"costs": (1, np.inf)}, "two finite numbers above 0"),
+        ("ab", {"costs": [[0], [1]]}, "1 columns; expected 2 at least"),
+        ("ab", {"costs": [[0, 1, 2], [1, 0, 2]], "decisions": ["ask", "wait"]}, "decisions has 2 names; expected 1"),
+        ("ab", {"positive": "c"}, "positive is 'c'; give one of a, b"),
+        ("ab", {"positive": 2}, "positive is 2"),
+        ("abc", {"positive": 1}, "positive is for two classes"),
+    ],
+)
+def test_rules_that_are_refused(names, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        decision_rule(names, **arguments)

@@ -1,5 +1,8 @@
 """Optional contracts: who offers what, and how that is found out."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -14,6 +17,8 @@ from baserate.protocols import (
     ExpertTracker,
     LabelOptionalEstimator,
     MarginalEstimator,
+    NamedStep,
+    Step,
     ThreadedTracker,
     TolerantTracker,
 )
@@ -55,3 +60,20 @@ def test_bankable_trackers_say_whether_they_may_run_in_threads():
 
 def test_only_estimators_that_work_without_labels_say_so():
     assert [name for name in marginals.__all__ if not getattr(marginals, name).needs_labels] == ["MLLS"]
+
+
+def test_a_step_is_shown_in_short():
+    flags = {"enabled": True, "transductive": False, "fallback": True}
+    step = Step(np.full((1000, 2), 0.5), np.array([0.98765, 0.01235]), flags)
+    assert repr(step) == "Step(proba: 1000 x 2, prior: [0.9877, 0.0123], fallback)"
+    assert len(repr(Step(np.full((5, 1000), 1e-3), np.full(1000, 1e-3), {}))) < 100
+
+
+def test_a_named_step_is_a_step():
+    step = NamedStep.of(Step(np.array([[0.2, 0.8], [0.7, 0.3]]), np.array([0.5, 0.5]), {}), np.array(["ham", "spam"]))
+    proba, prior, flags = step
+    assert (proba.shape, prior.shape, flags) == ((2, 2), (2,), {})
+    for one in (step, pickle.loads(pickle.dumps(step)), copy.deepcopy(step)):
+        assert one.labels.tolist() == ["spam", "ham"]
+        assert repr(one).startswith("NamedStep(proba: 2 x 2")
+    assert Step(*step).labels.tolist() == [1, 0]

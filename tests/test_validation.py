@@ -91,7 +91,7 @@ def test_every_form_of_numbers_works(example, name, arguments, form):
     plain, expected = _call(example, name, arguments, {})
     other, got = _call(example, name, arguments, dict.fromkeys({"proba", "X", "z", "q", "birth"}, convert))
     np.testing.assert_allclose(got, expected, rtol=0, atol=max(tolerance * 30, 0))
-    if tolerance == 0:
+    if tolerance == 0 and getattr(other, "columns_", None) is None:  # the names of a frame's columns are kept
         assert dumps(other) == dumps(plain)
 
 

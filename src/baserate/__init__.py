@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from baserate.decisions import decide
     from baserate.evaluation import evaluate
     from baserate.integrations import LabelShiftClassifier
-    from baserate.state import load, save
+    from baserate.known_prior import reweight
+    from baserate.state import dumps, load, loads, save
 
-__all__ = ["Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "evaluate", "load", "save"]
+__all__ = [
+    "Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "dumps", "evaluate", "load", "loads", "reweight",
+    "save",
+]  # fmt: skip
 
 # Imported on first use: `import baserate` and `baserate --help` must not wait for numba and scikit-learn.
 _HOME = {
@@ -21,8 +25,11 @@ _HOME = {
     "LabelShiftClassifier": "baserate.integrations",
     "RegressAndReweight": "baserate.adapters",
     "decide": "baserate.decisions",
+    "dumps": "baserate.state",
     "evaluate": "baserate.evaluation",
     "load": "baserate.state",
+    "loads": "baserate.state",
+    "reweight": "baserate.known_prior",
     "save": "baserate.state",
 }
 
@@ -42,4 +49,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_SUB_PACKAGES})
+    return sorted({*_HOME, *_SUB_PACKAGES, "__version__"})

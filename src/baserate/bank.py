@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.compiled import compiled
+from baserate.guard import copied_alone, guarded
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
 from baserate.simplex import log_ratio, reweight
 from baserate.state import Component
@@ -144,11 +145,15 @@ class Bank(Component, saved_as="bank"):
         if adapter.transductive:
             raise ValueError("the adapter is transductive; a bank follows the strict protocol. Set transductive=False.")
         self.adapter = copy.deepcopy(adapter)
+        self.guard = self.adapter.guard  # one for both: a refit of the adapter is a change of the bank
         self._threaded = isinstance(adapter.tracker_, ThreadedTracker) and adapter.tracker_.in_threads
         self.rounds_ = 0
         self._row: dict[Key, int] = {}
         self._state = self._initial_state(1)
         self._last_seen = np.zeros(1, dtype=np.int64)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copied_alone(self, memo)
 
     @property
     def _tracker(self) -> BankableTracker:
@@ -165,15 +170,18 @@ class Bank(Component, saved_as="bank"):
         """The keys held, oldest first."""
         return list(self._row)
 
+    @guarded
     def prior(self, keys: Keys) -> FloatArray:
         """Return the tracked class mix of some keys, one row each; for a new key, the mix it would start at."""
         return self._priors(self._places(self._check_keys(keys)))
 
+    @guarded
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
         """Return adapted probabilities, row by row; changes nothing."""
         groups = self._group(keys, proba, None)
         return self._predict(groups, self._priors(groups.places))
 
+    @guarded
     def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
         """Update every key in `keys` with one round.
 
@@ -188,6 +196,7 @@ class Bank(Component, saved_as="bank"):
         """
         self._update(self._group(keys, proba, y))
 
+    @guarded
     def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
         """Predict a batch, then update with it; return the probabilities and the class mixes that were used."""
         groups = self._group(keys, proba, y)
@@ -196,11 +205,13 @@ class Bank(Component, saved_as="bank"):
         self._update(groups)
         return BankStep(adapted, groups.keys, prior)
 
+    @guarded
     def add(self, keys: Keys) -> None:
         """Add keys; those already held stay as they are."""
         new = dict.fromkeys(self._check_keys(keys))
         self._add([key for key in new if key not in self._row])
 
+    @guarded
     def drop(self, keys: Keys) -> None:
         """Remove keys. A key that comes back starts anew."""
         gone = set(self._check_keys(keys))
@@ -213,6 +224,7 @@ class Bank(Component, saved_as="bank"):
         self._last_seen = self._last_seen[rows]
         self._row = {key: row for row, key in enumerate(stay)}
 
+    @guarded
     def idle(self, keys: Keys, rounds: int | Sequence[int]) -> None:
         """Let rounds without samples pass for some keys, as `RegressAndReweight.idle` does.
 
@@ -236,6 +248,7 @@ class Bank(Component, saved_as="bank"):
         rows, waits = np.array(held, dtype=np.int64).reshape(-1, 2).T
         self._tracker.idle_rows(self._state, rows.copy(), waits.copy())
 
+    @guarded
     def expire(self, idle: int) -> list[Key]:
         """Remove the keys without rows in the last `idle` rounds of the bank; return them."""
         check_integer(idle, "idle", 1)
@@ -249,7 +262,7 @@ class Bank(Component, saved_as="bank"):
         key_list = self._check_keys(keys)
         if len(key_list) != len(checked):
             raise ValueError(f"keys has {len(key_list)} entries; expected {len(checked)}, one per row of proba.")
-        labels = None if y is None else check_labels(y, *checked.shape, missing=True)
+        labels = None if y is None else check_labels(y, *checked.shape, missing=True, classes=self.adapter.class_names_)
         places = self._places(key_list)
         # Scratch space for all places, held or not; most of it is never touched.
         first, order, starts = _sort_by_key(places, np.empty(len(self._row) + len(places), dtype=np.int64))

@@ -14,15 +14,18 @@ from baserate.commands.adapt import adapt
 from baserate.commands.backtest import backtest
 from baserate.commands.demo import demo
 from baserate.commands.inspect import inspect
+from baserate.commands.reading import WORDS
 from baserate.commands.reproduce import reproduce
 from baserate.commands.running import run_app
 from baserate.commands.streams import say
+from baserate.commands.warmup import warmup
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 app.command()(demo)
-app.command()(adapt)
+app.command(epilog=WORDS)(adapt)
 app.command()(inspect)
-app.command()(backtest)
+app.command(epilog=WORDS)(backtest)
+app.command()(warmup)
 # Its options, --help among them, are those of the laboratory.
 app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
     reproduce

@@ -20,12 +20,23 @@ def compiled(function: F) -> F:
 
 
 def compiled_within(function: F) -> F:
-    """Compile a function inline into its callers; for small ones, whose call would take as long as their work."""
+    """Compile a function inline into its callers, which must be compiled, too.
+
+    For small ones, whose call would take as long as their work. Python must not call it, and would crash: there is no
+    entry for it, as that would take a third of the time of compiling.
+    """
     return _compile(function, within=True)
 
 
 def _compile(function: F, *, within: bool) -> F:
-    make = partial(numba.njit, nogil=True, error_model="numpy", forceinline=within)
+    make = partial(
+        numba.njit,
+        nogil=True,
+        error_model="numpy",
+        forceinline=within,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=within,
+    )
     try:
         return cast(F, make(cache=True)(function))
     except RuntimeError:  # numba found no folder for its cache

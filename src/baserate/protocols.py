@@ -69,9 +69,33 @@ class Step(NamedTuple):
     flags: dict[str, bool]
 
     @property
-    def labels(self) -> IntArray:
-        """The most probable class of each sample."""
+    def labels(self) -> NDArray[Any]:
+        """The most probable class of each sample: its column, or its label if the adapter was fitted on labels."""
         return np.asarray(self.proba.argmax(axis=1), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        """Return the shape of the probabilities, the class mix, and the flags that are set."""
+        prior = np.array2string(self.prior, precision=4, threshold=10, edgeitems=3, separator=", ")
+        flags = "".join(f", {name}" for name, value in self.flags.items() if value and name != "enabled")
+        return f"{type(self).__name__}(proba: {' x '.join(map(str, self.proba.shape))}, prior: {prior}{flags})"
+
+
+class NamedStep(Step):
+    """A step of an adapter that was fitted on class labels: `labels` are such labels, out of `classes`."""
+
+    classes: NDArray[Any]
+
+    @classmethod
+    def of(cls, step: Step, classes: NDArray[Any]) -> Self:
+        """Return a step with the class label of each column."""
+        named = cls(*step)
+        named.classes = classes
+        return named
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The most probable class of each sample, by its label."""
+        return np.asarray(self.classes[self.proba.argmax(axis=1)])
 
 
 class Batch(NamedTuple):

@@ -50,7 +50,6 @@ def far_apart(first: FloatArray, second: FloatArray, limit: float) -> bool:
     return total > 2.0 * limit
 
 
-@compiled
 def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Euclidean projection of each row onto ``{p : sum(p) = 1, lower <= p <= upper}``.
 
@@ -66,20 +65,38 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     >>> project(np.array([[0.9, 0.6, -0.1]]), np.full(3, 0.1), np.ones(3)).round(12)
     array([[0.6, 0.3, 0.1]])
     """
-    m, k = v.shape
-    out = np.empty((m, k))
-    for row in range(m):
+    out = v.copy()  # most are there already: not a bit of them is changed
+    if _count_outside(out, lower, upper) > 0:
+        _project_rows(out, lower, upper)
+    return out
+
+
+@compiled
+def _count_outside(v: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
+    """Return the number of rows that are not in the set."""
+    outside = 0
+    for row in range(len(v)):
         total, inside = 0.0, True
-        for c in range(k):
+        for c in range(len(lower)):
             total += v[row, c]
             inside = inside and lower[c] <= v[row, c] <= upper[c]
-        if inside and abs(total - 1.0) <= _ROUNDING:
-            out[row] = v[row]  # already there: not a bit is changed
+        if not (inside and abs(total - 1.0) <= _ROUNDING):
+            outside += 1
+    return outside
+
+
+@compiled
+def _project_rows(v: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+    """Project the rows that are not in the set, in place."""
+    k = v.shape[1]
+    u, corners = np.empty(k), np.empty(2 * k)
+    for row in range(len(v)):
+        if _count_outside(v[row : row + 1], lower, upper) == 0:
             continue
         # Adding a constant to all classes changes nothing; near zero, the least is lost to rounding.
-        u = v[row] - v[row].max()
-        corners = np.empty(2 * k)
+        top = v[row].max()
         for c in range(k):
+            u[c] = v[row, c] - top
             corners[c] = u[c] - upper[c]
             corners[k + c] = u[c] - lower[c]
         corners.sort()
@@ -107,8 +124,7 @@ def project(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
                 free += 1
         tau = (fixed + free_total - 1.0) / free if free > 0 else between
         for c in range(k):
-            out[row, c] = min(max(u[c] - tau, lower[c]), upper[c])
-    return out
+            v[row, c] = min(max(u[c] - tau, lower[c]), upper[c])
 
 
 @compiled
@@ -155,7 +171,8 @@ def _reweight_in_log_domain(proba: FloatArray, offsets: FloatArray, out: FloatAr
         out[c] = np.log(proba[c]) + offsets[c] if proba[c] > 0.0 else -np.inf
         best = max(best, out[c])
     if best == -np.inf:
-        out[:] = proba
+        for c in range(len(proba)):
+            out[c] = proba[c]
         return
     total = 0.0
     for c in range(len(proba)):

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from baserate.class_labels import check_all_classes_present as check_all_classes_present
+from baserate.class_labels import check_labels as check_labels
 from baserate.compiled import compiled
-from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key
+from baserate.protocols import FloatArray, IntArray, Key
 from baserate.simplex import normalise
 
 SUM_TOLERANCE = 1e-3
@@ -23,6 +25,7 @@ SUM_TOLERANCE = 1e-3
 
 _HUGE = 1e9  # an estimate beyond this is a bug upstream, and would dominate a running sum
 _FLOAT64 = np.dtype(np.float64)
+_ROUNDING = 1e-6  # by which a score may be beyond 0 or 1, as those of float32 may
 
 
 @compiled
@@ -67,6 +70,16 @@ def as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples,
     """Return a C-ordered float64 array of `ndim` dimensions; the value itself if it is one already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.ndim == ndim and value.flags.c_contiguous:
         return value
+    array = _as_numbers(value, name)
+    if array.ndim != ndim:
+        wanted = {1: "one dimension", 2: f"two dimensions ({axes})"}[ndim]
+        advice = " For a single sample, give a list with one row." if ndim == 2 and array.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {array.shape}; expected {wanted}.{advice}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _as_numbers(value: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array of real numbers."""
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
@@ -84,15 +97,18 @@ def as_float_array(value: ArrayLike, name: str, ndim: int, axes: str = "samples,
             ) from error
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}; give an array of real numbers.")
-    if array.ndim != ndim:
-        wanted = {1: "one dimension", 2: f"two dimensions ({axes})"}[ndim]
-        advice = " For a single sample, give a list with one row." if ndim == 2 and array.ndim == 1 else ""
-        raise ValueError(f"{name} has shape {array.shape}; expected {wanted}.{advice}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return array
 
 
 def check_proba(proba: ArrayLike, n_classes: int | None = None, name: str = "proba") -> FloatArray:
-    """Check a batch of class probabilities, one row per sample. An empty batch is fine."""
+    """Check a batch of class probabilities, one row per sample. An empty batch is fine.
+
+    Of two classes, the probabilities of the second one are enough, in one dimension; the result has two columns.
+    """
+    if type(proba) is not np.ndarray or proba.ndim != 2:
+        proba = _as_numbers(proba, name)
+        if proba.ndim == 1:
+            return _check_scores(proba, n_classes, name)
     array = as_float_array(proba, name, 2)
     k = array.shape[1]
     if k != n_classes:
@@ -102,12 +118,36 @@ def check_proba(proba: ArrayLike, n_classes: int | None = None, name: str = "pro
             )
         if k < 2:
             raise ValueError(
-                f"{name} has {k} column(s); expected at least 2 classes. For a binary model give both columns."
+                f"{name} has {k} column(s); expected at least 2 classes. For a binary model give both columns, or the "
+                "probability of the second class in one dimension, such as scores[:, 0]."
             )
     bad = first_bad_row(array, SUM_TOLERANCE)
     if bad >= 0:
         raise ValueError(_describe_bad_row(array[bad], bad, name))
     return array
+
+
+def _check_scores(scores: NDArray[Any], n_classes: int | None, name: str) -> FloatArray:
+    """Check the probabilities of the second of two classes, and return those of both."""
+    if n_classes not in (None, 2):
+        raise ValueError(
+            f"{name} has shape {scores.shape}; one number per sample is enough for 2 classes, here are {n_classes}. "
+            f"Give rows of {n_classes} probabilities; for a single sample, a list with one row."
+        )
+    second = scores.astype(np.float64)
+    outside = ~((second >= -_ROUNDING) & (second <= 1.0 + _ROUNDING))
+    if outside.any():
+        i = int(outside.argmax())
+        where = f"{name} holds {second[i]:.6g} at sample {i}"
+        if not np.isfinite(second).all():
+            i = int((~np.isfinite(second)).argmax())
+            raise ValueError(f"{name} holds {second[i]} at sample {i}; drop the sample or fix the model.")
+        fix = "If these are percentages, divide them by 100. If they are logits, give 1 / (1 + np.exp(-scores))."
+        if second.min() < 0.0:
+            fix = "If these are logits or margins, give their sigmoid, 1 / (1 + np.exp(-scores))."
+        raise ValueError(f"{where}; in one dimension, expected the probability of the second class, from 0 to 1. {fix}")
+    second = np.clip(second, 0.0, 1.0)
+    return np.column_stack([1.0 - second, second])
 
 
 def _describe_bad_row(row: FloatArray, i: int, name: str) -> str:
@@ -121,69 +161,32 @@ def _describe_bad_row(row: FloatArray, i: int, name: str) -> str:
         return (
             f"{where} holds the negative value {row[c]:.6g} in column {c}; give probabilities (the softmax of logits)."
         )
+    if abs(row.sum() - 100.0) <= 100.0 * SUM_TOLERANCE:
+        return f"{where} sums to {row.sum():.6g}; expected 1. Divide percentages by 100."
     return f"{where} sums to {row.sum():.6g}; expected 1. Normalise the rows, or take the softmax of logits."
 
 
-def check_labels(y: ArrayLike, n_samples: int, n_classes: int, name: str = "y", *, missing: bool = False) -> IntArray:
-    """Check labels: class indices 0..k-1. With `missing`, -1 or NaN marks a sample whose label is not known."""
-    array = _as_label_array(y, name)
-    if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}; expected one label per sample, in one dimension.")
-    if len(array) != n_samples:
-        raise ValueError(f"{name} has {len(array)} labels; expected {n_samples}, one per sample.")
-    if array.dtype.kind == "O":
-        for value in array:
-            if not (value is None or isinstance(value, Real)):
-                raise TypeError(_labels_advice(name, f"holds {value!r}"))
-        array = array.astype(np.float64)  # None becomes NaN
-    if array.dtype.kind not in "fiub":
-        raise TypeError(_labels_advice(name, f"has dtype {array.dtype}"))
-    if array.dtype.kind == "f":
-        if missing:
-            array = np.where(np.isnan(array), UNLABELLED, array)
-        if not np.isfinite(array).all():
+def check_held_proba(proba: ArrayLike, y: ArrayLike | None) -> FloatArray:
+    """Check the probabilities of a holdout; in one dimension they must be as many as the labels, and no labels."""
+    scores = proba if type(proba) is np.ndarray else _as_numbers(proba, "proba")
+    if scores.ndim == 1:
+        n = len(scores) if y is None or np.ndim(y) == 0 else len(np.asarray(y))
+        if len(scores) != n:
             raise ValueError(
-                f"{name} holds NaN or an infinity at sample {int((~np.isfinite(array)).argmax())}; every label must "
-                "be known here."
+                f"proba has shape {scores.shape}, which is one score per sample, and y has {n} labels; give as many of "
+                "each. A single sample is a list with one row."
             )
-        if (array != np.floor(array)).any():
-            raise ValueError(_labels_advice(name, f"holds {array[int((array != np.floor(array)).argmax())]:.6g}"))
-    outside = (array < (UNLABELLED if missing else 0)) | (array >= n_classes)
-    if outside.any():
-        raise ValueError(_labels_advice(name, f"holds the unknown label {array[int(outside.argmax())]:.6g}", n_classes))
-    return array.astype(np.int64)
-
-
-def _as_label_array(y: ArrayLike, name: str) -> NDArray[Any]:
-    """Return labels as an array, in which masked ones and pandas' NA are NaN."""
-    try:
-        if isinstance(y, np.ma.MaskedArray):
-            return np.asarray(np.ma.filled(y.astype(np.float64), np.nan))
-        if hasattr(y, "isna") and hasattr(y, "to_numpy") and np.ndim(y) == 1 and y.isna().any():
-            return np.asarray(y.to_numpy(dtype=np.float64, na_value=np.nan))
-        return np.asarray(y)
-    except (ValueError, TypeError) as error:
-        raise ValueError(_labels_advice(name, f"is not a plain array ({error})")) from error
-
-
-def _labels_advice(name: str, problem: str, n_classes: int | None = None) -> str:
-    span = "0..k-1" if n_classes is None else f"0..{n_classes - 1}"
-    return f"{name} {problem}; expected class indices {span} (the column of each class in proba)."
-
-
-def check_all_classes_present(y: IntArray, n_classes: int, name: str = "y") -> None:
-    """Check that a holdout has at least one sample of every class."""
-    missing = np.flatnonzero(np.bincount(y, minlength=n_classes) == 0)
-    if len(missing):
-        shown = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
-        raise ValueError(
-            f"{name} has no sample of class {shown}; the holdout needs every class. Add samples, or drop the column."
-        )
+        if scores.dtype.kind in "iub" and n > 0:
+            raise ValueError(
+                f"proba holds whole numbers in one dimension ({scores.dtype}), like predicted classes; give the "
+                "probabilities of the second class: model.predict_proba(X)[:, 1]."
+            )
+    return check_proba(scores)
 
 
 def check_holdout(proba: ArrayLike, y: ArrayLike, *, every_class: bool) -> tuple[FloatArray, IntArray]:
     """Check a labelled holdout: at least one sample, or at least one of every class."""
-    holdout = check_proba(proba)
+    holdout = check_held_proba(proba, y)
     labels = check_labels(y, *holdout.shape)
     if every_class:
         check_all_classes_present(labels, holdout.shape[1])
@@ -220,42 +223,25 @@ def check_features(X: ArrayLike, n_features: int, name: str = "X") -> FloatArray
     return array
 
 
-def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
-    """Check the weights (k, d) of a last linear layer; its intercepts, if there are any, become one more column."""
-    if hasattr(coef, "coef"):
-        raise TypeError("coef is a whole layer; give its parts, weights first: (layer.coef, layer.intercept, ...).")
-    if hasattr(coef, "fit") or hasattr(coef, "predict_proba"):
-        raise TypeError(
-            f"coef is {type(coef).__name__}; give the weights of a model's last linear layer, which "
-            "baserate.integrations.last_layer(model) gets. A model that has no such layer (a forest, say) works with "
-            "the methods that re-weight its probabilities, such as RegressAndReweight."
-        )
-    weights = as_float_array(coef, "coef", 2, "classes, features")
-    k, d = weights.shape
-    if k < 2 or d < 1:
-        raise ValueError(
-            f"coef has shape {weights.shape}; expected one row for each of at least 2 classes, and at least 1 feature. "
-            "For a binary model give both rows."
-        )
-    bad = _first_wild_entry(weights.ravel())
-    if bad >= 0:
-        raise ValueError(
-            f"coef row {bad // d} holds {weights[bad // d, bad % d]:.6g} in column {bad % d}; give finite numbers "
-            f"below {_HUGE:g} in size."
-        )
-    if intercept is None:
-        return weights.copy()
-    return np.column_stack([weights, check_vector(intercept, k, "intercept")])
-
-
 LEAST_PRIOR = 1e-12
 """The least share of a class in a source prior: predictions are divided by it."""
+
+
+def series_index(values: Any) -> list[Any] | None:
+    """Return the index of a pandas Series; None of anything else."""
+    return list(values.index) if hasattr(values, "iloc") and hasattr(values, "items") else None
 
 
 def check_prior(
     q: ArrayLike, n_classes: int | None = None, name: str = "prior", *, positive: bool = False
 ) -> FloatArray:
     """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
+    index = series_index(q)
+    if index is not None and index != list(range(len(index))):  # what value_counts gives is sorted by frequency
+        raise ValueError(
+            f"{name} is a Series with the index {index[:10]}, and shares are taken by position; give an array in the "
+            f"order of the classes, such as {name}.sort_index().to_numpy()."
+        )
     array = as_float_array(q, name, 1)
     # A sum that is not exactly one would be tracked as a shift.
     array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
@@ -294,7 +280,7 @@ def check_limits(
 
 def check_path(path: ArrayLike, n_classes: int | None = None, name: str = "path") -> FloatArray:
     """Check a path of class mixes: one row per round, at least one round."""
-    array = check_proba(path, n_classes, name)
+    array = check_proba(as_float_array(path, name, 2, "rounds, classes"), n_classes, name)
     if len(array) == 0:
         raise ValueError(f"{name} has no rounds; give at least one row.")
     return array

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from baserate.backtesting.blocks import Blocks, Change, draw_blocks, with_few_mistakes
+from baserate.backtesting.blocks import Blocks, Change, draw_blocks, with_few_costs, with_few_mistakes
+from baserate.backtesting.played import CostMoves
 
 
 @pytest.mark.parametrize(("n_rounds", "persistence", "least"), [(20, 0.0, 0.88), (200, 0.0, 0.86), (200, 0.6, 0.84)])
@@ -39,3 +40,30 @@ def test_few_mistakes_are_no_proof():
     assert with_few_mistakes(narrow, 0, 0, 1000, 0.95) == narrow
     wide = Change(-0.04, -0.5, 0.5)
     assert with_few_mistakes(wide, 50, 10, 1000, 0.95) == wide
+
+
+def test_few_costly_mistakes_are_no_proof():
+    """Four positives found that were missed before, 20 each; chance could have found as many."""
+
+    def moves(found, alarms):
+        return CostMoves(20.0 * found, alarms, 400.0 * found, alarms, 20.0)
+
+    narrow = Change(-0.08, -0.1, -0.06)
+    assert with_few_costs(narrow, moves(4, 60.0), 1000, 0.95).high > -0.02
+    assert with_few_costs(Change(-0.02, -0.03, -0.01), moves(4, 60.0), 1000, 0.95).high > 0
+    assert with_few_costs(Change(-1.4, -1.5, -1.3), moves(100, 600.0), 1000, 0.95).high < 0
+    assert with_few_costs(narrow, CostMoves(0.0, 0.0, 0.0, 0.0, 20.0), 1000, 0.95) == narrow
+    wide = Change(-0.08, -9.0, 9.0)
+    assert with_few_costs(wide, moves(4, 0.0), 1000, 0.95) == wide
+
+
+def test_limits_of_costs_hold_the_truth_about_as_often_as_they_say():
+    """Independent samples of two kinds: rare ones that save 20, and more of them that lose 1."""
+    rng = np.random.default_rng(3)
+    held = []
+    for found, alarms in zip(rng.poisson(5.0, 2000), rng.poisson(40.0, 2000), strict=True):
+        value = (alarms - 20.0 * found) / 1000
+        moves = CostMoves(20.0 * found, float(alarms), 400.0 * found, float(alarms), 20.0)
+        limits = with_few_costs(Change(value, value, value), moves, 1000, 0.9)
+        held.append(limits.low <= (40.0 - 100.0) / 1000 <= limits.high)
+    assert 0.89 < np.mean(held) < 0.97

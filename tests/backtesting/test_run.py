@@ -12,7 +12,7 @@ from baserate.backtesting.run import default_rows
 from baserate.evaluation import evaluate
 from baserate.shifts import replay_stream
 
-from .logs import SHARE, drifting
+from .logs import SHARE, drifting, labels_of, model_outputs
 
 
 def test_a_planted_drift_is_found_worth_it(drift):
@@ -159,3 +159,15 @@ def test_one_class_is_nothing_to_compare():
     proba, y = drifting()
     with pytest.raises(ValueError, match="no two classes after the holdout"):
         backtest(proba, np.where(np.arange(6000) < 1000, y, 1), holdout=SHARE)
+
+
+def test_scores_of_two_classes_are_enough():
+    rng = np.random.default_rng(0)
+    share = np.where(np.arange(4000) < 1000, 0.5, 0.9)
+    y = labels_of(np.column_stack([1 - share, share]), rng)
+    proba = model_outputs(y, 2, rng)
+    rows, scores = (backtest(given, y, methods=[]) for given in (proba, proba[:, 1]))
+    assert scores.score(DEFAULT).error == pytest.approx(rows.score(DEFAULT).error, abs=1e-3)
+    held, held_y = proba[:1000, 1], y[:1000]
+    apart = backtest(proba[1000:, 1], y[1000:], holdout=(held, held_y), methods=[])
+    assert apart.n_holdout == 1000

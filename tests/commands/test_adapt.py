@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -348,13 +349,23 @@ def test_the_summary_says_it_in_words(tmp_path):
     write(table, tmp_path / "s.csv")
     result = done("s.csv", "-o", "o.csv", "--rounds", "100")
     lines = result.stdout.splitlines()
-    eel = next(line.split() for line in lines if line.startswith(" eel"))
-    assert 60 < float(eel[3]) < 80
+    eel = next(line.split() for line in lines if re.match(r"eel +\d", line))
+    # class, holdout, lowest (round n), highest (round n), now, band; each with its " %".
+    now = float(eel[11])
+    assert 60 < now < 80
+    # Cats became a fifth of what they were, which is more than that eels doubled.
+    assert re.fullmatch(
+        r"cat fell from [\d.]+ % to [\d.]+ % and has stayed low since round \d, and .* moved: eel.*", lines[0]
+    )
+    assert max(map(len, lines[1 : lines.index("2,000 rows in 20 rounds.")])) <= 80
     assert "2,000 rows in 20 rounds." in lines
     assert lines[-1] == "Written: o.csv, rounds: o.rounds.csv"
     found = json.loads(done("s.csv", "-o", "o.csv", "--rounds", "100", "--json").stdout)
-    assert found["prior"]["eel"] == pytest.approx(float(eel[3]) / 100, abs=6e-4)
+    assert found["prior"]["eel"] == pytest.approx(now / 100, abs=6e-4)
     assert found["low"]["eel"] < found["prior"]["eel"] < found["high"]["eel"]
+    assert found["headline"] == lines[0]
+    assert found["path"]["eel"]["highest"] >= found["prior"]["eel"] > found["path"]["eel"]["start"]
+    assert found["path"]["eel"]["moved"]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +388,7 @@ def test_the_summary_says_it_in_words(tmp_path):
         (["s.csv", "-o", "o.csv", "--report", "o.rounds.csv"], ["--report o.rounds.csv", "of --rounds-file"]),
         (["s.csv", "-o", "o.csv", "--state", "kept", "--report", "kept"], ["--report kept", "of --state"]),
         (["s.csv", "-o", "missing/o.csv"], ["no folder missing"]),
-        (["s.csv", "-o", "."], ["suffix"]),
+        (["s.csv", "-o", "."], ["-o .", "folder", "adapted.csv"]),
         (["none.csv", "-o", "o.csv"], ["none.csv", "no such file"]),
         (["s.csv", "-o", "o.csv", "--format", "xml"], ["xml", "parquet"]),
         (["s.csv", "-o", "o.csv", "--level", "1.5"], ["--level"]),
@@ -503,15 +514,18 @@ def test_a_pipe_on_the_disk_is_not_replaced(tmp_path):
         assert (tmp_path / "pipe.csv").is_fifo()
 
 
-@pytest.mark.parametrize("times", [np.arange(400) * 60_000 + 1_772_368_200_000, [str(10**18 + i) for i in range(400)]])
-def test_time_stamps_that_are_no_seconds(times, tmp_path):
+@pytest.mark.parametrize("thousands", [1, 2, 3])
+def test_time_stamps_tell_their_unit_by_their_size(thousands, tmp_path):
+    times = np.arange(400) * 60 + 1_772_368_200
     write(frame(400, at=times)[0], tmp_path / "s.csv")
-    result = adapt("s.csv", "-o", "o.csv", "--time", "at", "--rounds", "1h")
-    assert result.exit_code == 2
-    assert "s.csv, row 1, column at" in result.stderr
-    assert "Divide milliseconds by 1,000" in result.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["holdout.csv", "s.csv"]
-    done("s.csv", "-o", "o.csv", "--time", "at", "--rounds", "100")  # where only rows are counted, they do no harm
+    write(frame(400, at=times * 1000**thousands)[0], tmp_path / "t.csv")
+    words = ["--time", "at", "--rounds", "1h"]
+    assert "since 1970" not in done("s.csv", "-o", "s.o.csv", *words).stderr
+    unit = ["milliseconds", "microseconds", "nanoseconds"][thousands - 1]
+    assert f"are taken for {unit} since 1970" in done("t.csv", "-o", "t.o.csv", *words).stderr
+    expected, found = (pl.read_csv(f"{name}.o.rounds.csv").drop("time") for name in "st")
+    assert expected.equals(found)
+    assert len(found) == 8  # from half past on
 
 
 def test_dates_far_away_are_dates(tmp_path):

@@ -12,7 +12,7 @@ import baserate
 import baserate.demo
 from baserate.cli import app
 from baserate.demo import run_demo, train_model
-from baserate.reports.demo_rows import conclusion, demo_rows
+from baserate.reports.demo_rows import conclusion, demo_rows, standing, summary_rows
 
 from .ended import status_of
 
@@ -37,10 +37,24 @@ def shown(value, digits):
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def test_the_table_holds_the_results(expected):
+def test_the_first_table_has_the_default_between_doing_nothing_and_the_oracle(expected):
     result = run("demo", *SMALL, "--no-report")
     assert result.exit_code == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines()]
+    assert lines[0] == ["errors in %", "doing nothing", "baserate", "told the true mix"]
+    for row in summary_rows(expected):
+        assert [row["shift"], *(f"{100 * row[method]:.2f}" for method in ("Base", "baserate", "Oracle"))] in lines
+    assert conclusion(expected) in " ".join(result.stdout.split())
+    assert re.search(r"^All \d+ methods: .*python\S* -m baserate demo --all$", result.stdout, re.MULTILINE)
+    assert "Arrows" not in result.stdout
+
+
+def test_all_methods_are_shown_on_demand(expected):
+    result = run("demo", *SMALL, "--no-report", "--all")
+    assert result.exit_code == 0
+    first, _, second = result.stdout.partition("shift / method")
+    assert "doing nothing" in first
+    lines = [re.split(r"\s{2,}", line.strip()) for line in second.splitlines()]
     for row in expected:
         cells = [
             row["method"],
@@ -56,7 +70,11 @@ def test_the_table_holds_the_results(expected):
         "Sinusoidal",
         "Bernoulli",
     ]
-    assert conclusion(expected) in " ".join(result.stdout.split())
+    said = " ".join(result.stdout.split())
+    assert conclusion(expected) in said
+    assert standing(expected) in said
+    assert "OptimalFixed: Re-weights every round to one and the same mix" in said
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
 def test_json_is_the_same_results_and_nothing_else(expected, tmp_path):
@@ -65,6 +83,7 @@ def test_json_is_the_same_results_and_nothing_else(expected, tmp_path):
     found = json.loads(done.stdout)
     assert found["rows"] == expected
     assert found["conclusion"] == conclusion(expected)
+    assert found["standing"] == standing(expected)
     assert (found["rounds"], found["batch_size"], found["seed"]) == (30, 5, 2)
     assert found["baserate"] == baserate.__version__
     assert done.stderr == f"Report: {tmp_path / 'baserate-demo.html'}\n"
@@ -119,7 +138,7 @@ def test_a_full_disk_costs_the_report_but_not_the_table(capsys, monkeypatch, tmp
     monkeypatch.setattr("pathlib.Path.replace", full)
     assert status_of("demo", *SMALL) == 1
     said = capsys.readouterr()
-    assert "FLH-FTL (window)" in said.out
+    assert "doing nothing" in said.out
     assert said.err == "baserate: could not write the report to baserate-demo.html (No space left on device).\n"
     assert list(tmp_path.iterdir()) == []
 

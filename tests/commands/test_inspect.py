@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +11,7 @@ import baserate
 from baserate.cli import app
 
 from ..files.killing import done
-from ..files.streams import P, frame, write
+from ..files.streams import CLASSES, P, frame, write
 
 pytestmark = pytest.mark.usefixtures("in_a_folder_with_a_holdout")
 
@@ -21,8 +22,13 @@ class TestInspect:
         told = done("s.csv", "-o", "o.csv", "--state", "kept", "--holdout", "holdout.csv", "--rounds", "50")
         shown = CliRunner().invoke(app, ["inspect", "kept"])
         assert shown.exit_code == 0
-        assert told.stdout.splitlines()[:5] == shown.stdout.splitlines()[:5]
-        assert "300 rows in 6 rounds." in shown.stdout
+        # The path is in the table of rounds, which a state does not have; everything else is the same.
+        common = [
+            out.stdout.splitlines()[out.stdout.splitlines().index("300 rows in 6 rounds.") :] for out in (told, shown)
+        ]
+        assert common[0][:4] == common[1][:4]
+        assert told.stdout.startswith("eel rose from ")
+        assert shown.stdout.startswith("class ")
         assert "Last file: s.csv, finished." in shown.stdout
 
     def test_keys_that_moved_furthest_come_first(self, tmp_path):
@@ -45,6 +51,17 @@ class TestInspect:
         found = json.loads(CliRunner().invoke(app, ["inspect", "alone", "--json"]).stdout)
         assert found["classes"] == ["0", "1", "2"]
         assert found["holds"] == ("Bank" if banked else "RegressAndReweight")
+
+    @pytest.mark.parametrize("banked", [False, True])
+    def test_one_that_was_fitted_on_labels_of_text(self, banked):
+        table, y = frame(200, mix=(1 / 3, 1 / 3, 1 / 3))
+        adapter = baserate.RegressAndReweight().fit(table.select(P).to_numpy(), np.array(CLASSES)[y])
+        bank = baserate.Bank(adapter)
+        bank.step(["north"] * 200, table.select(P).to_numpy())
+        baserate.save(bank if banked else adapter, "alone")
+        found = json.loads(CliRunner().invoke(app, ["inspect", "alone", "--json"]).stdout)
+        assert found["classes"] == list(found["prior" if not banked else "source_prior"]) == list(CLASSES)
+        assert "eel" in CliRunner().invoke(app, ["inspect", "alone"]).stdout
 
     def test_an_adapter_that_was_not_fitted(self):
         baserate.save(baserate.RegressAndReweight(), "alone")

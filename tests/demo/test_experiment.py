@@ -135,7 +135,9 @@ def test_the_largest_batch_is_possible_and_one_more_is_not(model):
 def test_every_method_is_there(model):
     exported = {*baserate.adapters.__all__} - {*REFERENCES, "RegressAndReweight"}
     assert exported == {"ATLAS", "ROGD", "UOGD", "RetrainLastLayer"}
-    assert set(rivals(model)) == exported | set(every_tracker(10))
+    assert set(rivals(model)) == exported | set(every_tracker(10)) | {"baserate"}
+    assert rivals(model)["baserate"].get_params() == RegressAndReweight().get_params()
+    assert not any(rivals(model)[name].gate for name in every_tracker(10))
     assert rivals(model)["RetrainLastLayer"].epochs == 10  # the default would take most of the tour
 
 

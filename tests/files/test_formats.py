@@ -1,5 +1,6 @@
 """The registry of formats: found by a suffix or an option, and a new one works everywhere at once."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from baserate.cli import app
-from baserate.files.formats import FORMATS, format_names, source_named
+from baserate.files.formats import FORMATS, check_readable, format_names, separator_named, source_named
 from baserate.files.formats.csv import separated
 
 from .streams import frame, holdout, write
@@ -24,13 +25,62 @@ from .streams import frame, holdout, write
         ("a.jsonl", "jsonl"),
         ("a.ndjson", "jsonl"),
         ("-", "csv"),
+        ("a.csv.gz", "csv"),
+        ("a.TSV.GZ", "tsv"),
+        ("a.jsonl.zst", "jsonl"),
     ],
 )
 def test_a_suffix_tells_the_format(name, known_as):
     assert source_named(name).format.name == known_as
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.csv.gz", "a.json"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a.csv.bz2", "bzip2 -dc a.csv.bz2 | baserate"),
+        ("a.zip", "unzip -p a.zip | baserate"),
+        ("a.xlsx", "save it as CSV"),
+        ("a.parquet.gz", "unpack it to a.parquet first"),
+    ],
+)
+def test_other_kinds_of_files_are_refused_with_the_way_out(name, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        source_named(name)
+
+
+def test_an_output_is_not_compressed():
+    with pytest.raises(ValueError, match=r"write -o o\.csv, and compress that afterwards"):
+        source_named("o.csv.gz", to_write=True)
+
+
+def test_a_separator_is_for_csv_files_alone():
+    assert source_named("a.csv", separator=";").separator == ";"
+    assert source_named("a.tsv", separator=";").separator is None
+    assert source_named("a.parquet", separator=";").separator is None
+
+
+@pytest.mark.parametrize(("text", "found"), [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("\t", "\t"), (None, None)])
+def test_a_separator_by_its_name(text, found):
+    assert separator_named(text) == found
+
+
+@pytest.mark.parametrize("text", ["", ";;", "a", '"', "semicolon", "."])
+def test_what_is_no_separator(text):
+    with pytest.raises(ValueError, match="give one character, such as --separator ';'"):
+        separator_named(text)
+
+
+def test_a_folder_and_a_file_that_is_not_there_are_told_of_with_those_that_may_be_meant(tmp_path):
+    (tmp_path / "monday.csv").write_text("a")
+    with pytest.raises(ValueError, match=re.escape(f"is a folder; name a file, such as {tmp_path / 'monday.csv'}")):
+        source_named(str(tmp_path))
+    with pytest.raises(ValueError, match=r"no such file; check the path; did you mean monday\.csv\?"):
+        check_readable(source_named(str(tmp_path / "mondy.csv")))
+    with pytest.raises(ValueError, match="no such file, and no folder"):
+        check_readable(source_named(str(tmp_path / "days" / "monday.csv")))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.txt.gz", "a.json"])
 def test_a_suffix_that_tells_nothing_is_an_error(name):
     with pytest.raises(ValueError, match="its suffix does not say what it is; name a file that ends in") as refused:
         source_named(name)

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from baserate.files import source_named
@@ -17,8 +18,10 @@ def test_a_path_and_standard_input():
 
 def test_the_bytes(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_bytes(b"a\n1\n")
-    with source_named(str(tmp_path / "a.csv")).open() as file:
+    with closing(source_named(str(tmp_path / "a.csv")).open()) as file:
         assert file.read() == b"a\n1\n"
+    with closing(source_named(str(tmp_path / "a.csv")).open(2)) as file:
+        assert file.read() == b"1\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"b\n2\n")))
     assert source_named("-").open().read() == b"b\n2\n"
 

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -228,3 +229,21 @@ def test_without_river_it_says_what_to_install():
 
 def test_public_names():
     assert set(module.__all__) == {"RiverEstimator", "RiverLabelShift"}
+
+
+def test_threads_may_share_it():
+    rng = np.random.default_rng(0)
+    samples = [({"a": float(rng.normal(2.0 * y))}, bool(y)) for y in rng.integers(2, size=400)]
+    model = RiverLabelShift(naive_bayes.GaussianNB(), refit_every=1000)
+    for x, y in samples[:250]:
+        model.learn_one(x, y)
+    before = model.adapter_.rounds_
+
+    def work(sample):
+        model.learn_one(sample[0])
+        return len(model.predict_proba_one(sample[0]))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(work, samples)) == {2}
+    assert model.adapter_.rounds_ == before + 400
+    assert pickle.loads(pickle.dumps(model)).guard is not model.guard

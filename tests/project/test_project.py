@@ -33,6 +33,8 @@ def test_the_version_is_said_once():
         "docs/performance.md",
         "docs/learners.md",
         "docs/serving.md",
+        "docs/where_models_live.md",
+        "docs/known_prior.md",
         "docs/backtest.md",
         "docs/river.md",
         "docs/reproduce.md",
@@ -80,9 +82,11 @@ def test_every_dependency_is_imported(folder):
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     text = "".join(path.read_text() for path in (ROOT / folder / "src").rglob("*.py"))
     for line in project["dependencies"] + extras:
-        name = re.match(r"[\w-]+", line)[0]
+        name = re.match(r"[\w.-]+", line)[0]
         module = MODULES.get(name, name)
-        assert re.search(rf"^\s*(import|from) {module}\b|import_module\(\"{module}\"", text, re.MULTILINE), line
+        assert re.search(
+            rf"^\s*(import|from) {module}\b|import_module\(\"{module}\"|\"{module}\"\):", text, re.MULTILINE
+        ), line
 
 
 UNSAFE = {"torch": (2, 5), "transformers": (5, 2), "pillow": (10, 2)}
@@ -93,7 +97,7 @@ UNSAFE = {"torch": (2, 5), "transformers": (5, 2), "pillow": (10, 2)}
 def test_unsafe_versions_of_dependencies_are_left_out(folder):
     project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
     for line in sum(project["optional-dependencies"].values(), project["dependencies"]):
-        name, least = re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line).groups()
+        name, least = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", line).groups()
         assert tuple(map(int, least.split("."))) > UNSAFE.get(name, ()), line
 
 

@@ -81,6 +81,14 @@ def test_exports_exist_and_are_documented(module):
         assert name in dir(module)
 
 
+def test_the_root_shows_public_names_alone():
+    assert set(baserate.__all__) < set(dir(baserate))
+    assert [name for name in dir(baserate) if name.startswith("_")] == ["__version__"]
+    assert not {"import_module", "Any", "TYPE_CHECKING"} & set(dir(baserate))
+    for name in dir(baserate):
+        assert getattr(baserate, name)
+
+
 def test_no_other_attribute():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         baserate.nonsense  # noqa: B018

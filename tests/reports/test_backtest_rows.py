@@ -15,7 +15,7 @@ def test_a_table_with_the_sentence_on_top(tmp_path):
     result = done("log.csv", "--label", "truth")
     first = result.stdout.splitlines()[0]
     assert re.fullmatch(r"Use it: error .* % -> .* % \(-.* points, 95 % interval -.* to -.*\)\.", first)
-    assert re.search(r"\n +baserate +\S+ +-\S+ \(-\S+ to -\S+\) +\S+ +default", result.stdout)
+    assert re.search(r"\n +baserate \(default\) +\S+ +-\S+ \(-\S+ to -\S+\) +\S+", result.stdout)
     assert "doing nothing" in result.stdout
     assert "FLH-FTL (window)" in result.stdout
     assert "The other 11 methods are context" in result.stdout

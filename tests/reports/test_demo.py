@@ -13,7 +13,7 @@ from baserate.demo import run_demo, train_model
 from baserate.demo.experiment import MOVING
 from baserate.reports import demo as report
 from baserate.reports import figures
-from baserate.reports.demo_rows import COLUMNS, conclusion, demo_rows
+from baserate.reports.demo_rows import COLUMNS, SUMMARY, conclusion, demo_rows, standing, summary_rows
 
 
 class Reader(HTMLParser):
@@ -54,6 +54,12 @@ def shown(value, digits):
 
 def test_the_tables_hold_the_results(demo, page):
     cells = Reader(page).cells
+    width = len(SUMMARY)
+    first = [cells[i : i + width] for i in range(0, 6 * width, width)]
+    assert first[0] == [column.title for column in SUMMARY]
+    for row, line in zip(summary_rows(demo_rows(demo)), first[1:], strict=True):
+        assert line == [row["shift"], *(f"{100 * row[method]:.2f}" for method in ("Base", "baserate", "Oracle"))]
+    cells = cells[6 * width :]
     width = len(COLUMNS)
     lines = [cells[i : i + width] for i in range(0, len(cells), width)]
     assert lines.count([column.title for column in COLUMNS]) == 4
@@ -72,6 +78,36 @@ def test_it_opens_with_the_finding(demo, page):
     text = re.sub(r"<[^>]*>", "", page).replace("&nbsp;", " ")
     assert conclusion(demo_rows(demo)) in text
     assert text.index(conclusion(demo_rows(demo))) < text.index("Monotone")
+
+
+def test_all_other_methods_are_folded_away(demo, page):
+    first, folded = page.split("<details>")
+    for method in {cell.method for cell in demo.cells} - {"baserate"}:
+        assert not re.search(rf"\b{re.escape(method)}\b", re.sub(r"<style>.*?</style>", "", first, flags=re.DOTALL))
+        assert method in re.sub("<wbr>", "", folded)
+    text = re.sub(r"<[^>]*>", "", folded).replace("&nbsp;", " ")
+    assert standing(demo_rows(demo)) in text
+    assert "It can beat the oracle for two reasons." in text
+
+
+def test_each_shift_has_a_sentence_with_its_mistakes(demo, page):
+    for shift in ("Monotone", "Square", "Sinusoidal", "Bernoulli"):
+        wrong = {cell.method: cell.evaluation.wrong.sum() for cell in demo.cells if cell.shift == shift}
+        sentence = f"{wrong['Base']:,} mistakes become {wrong['baserate']:,}; with the true mix, {wrong['Oracle']:,}."
+        assert sentence in page.partition(f"<h2>{shift}</h2>")[2].partition("</section>")[0]
+
+
+def test_the_first_pictures_are_of_the_share_and_of_mistakes_so_far(demo, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures, "charts_svg", lambda charts, *_, **__: drawn.append(charts) or "")
+    report.render(demo)
+    cells = {cell.method: cell.evaluation for cell in demo.cells if cell.shift == "Square"}
+    shares, mistakes = (chart.lines for chart in drawn[1])
+    assert list(shares) == list(mistakes) == ["doing nothing", "baserate", "told the true mix"]
+    assert shares["told the true mix"].y == cells["Base"].q[:, MOVING].tolist()
+    assert shares["baserate"].y == cells["baserate"].prior[:, MOVING].tolist()
+    assert mistakes["doing nothing"].y == cells["Base"].wrong.cumsum().tolist()
+    assert mistakes["baserate"].x == list(range(1, 51))
 
 
 def test_it_says_how_hard_the_moving_class_is(demo, page):
@@ -109,10 +145,10 @@ def test_it_is_accessible(page):
     reader = Reader(page)
     assert reader.all("html") == [{"lang": "en"}]
     assert len(reader.all("title")) == len(reader.all("h1")) == len(reader.all("main")) == 1
-    assert len(reader.all("caption")) == len(reader.all("table")) == 4
-    assert len(reader.all("figcaption")) == len(reader.all("figure")) == 11
+    assert len(reader.all("caption")) == len(reader.all("table")) == 5
+    assert len(reader.all("figcaption")) == len(reader.all("figure")) == 15
     pictures = [a for a in reader.all("svg") if "aria-hidden" not in a]
-    assert len(pictures) == 11
+    assert len(pictures) == 15
     assert all(a["role"] == "img" and a["aria-label"] for a in pictures)
     assert all(a["scope"] in ("row", "col") for a in reader.all("th"))
 

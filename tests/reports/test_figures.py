@@ -24,3 +24,13 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "baserate.reports.figures")
     with pytest.raises(ModuleNotFoundError, match=r'pip install "baserate\[plot\]"'):
         importlib.import_module("baserate.reports.figures")
+
+
+def test_charts_above_each_other_are_one_figure_with_every_title():
+    line = {"a": figures.Line([1.0, 2.0], [0.0, 1.0])}
+    charts = [figures.Chart("upper", "", line), figures.Chart("lower", "round", line)]
+    styles = figures.line_styles(["a"])
+    svg = figures.charts_svg(charts, styles, label="both", name="n", heights=(1.0, 2.0))
+    assert svg.count("<svg ") == 1
+    assert svg.index("upper") < svg.index("lower")
+    assert 'viewBox="0 0 403.2 216"' in svg  # 5.6 by 3 inches, in points

@@ -61,6 +61,58 @@ def test_confused_classes_are_named_and_can_be_merged():
     assert merged.mapping.tolist() == [0, 1, 2, 1]
 
 
+def two_classes(share, distance, n=20_000, seed=0):
+    """Calibrated probabilities of two classes, the second that rare, with means of the scores that far apart."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    log_odds = np.log(share / (1 - share)) + distance * rng.normal(distance * y) - distance**2 / 2
+    p = 1 / (1 + np.exp(-log_odds))
+    return np.column_stack([1 - p, p]), y
+
+
+@pytest.mark.parametrize("likelihood", [True, False])
+def test_two_classes_are_not_to_be_merged(likelihood):
+    (problem,) = health(*two_classes(0.3, 0.2), names=["good", "fraud"], likelihood=likelihood)
+    assert (problem.kind, problem.classes) == ("confused", (0, 1))
+    assert "classes 'good', 'fraud' apart" in problem.message
+    assert "merge" not in problem.message
+    assert "one class" not in problem.message
+    assert ("default tracker" in problem.message) != likelihood
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
+def test_by_likelihood_a_rare_class_is_judged_like_a_common_one(share):
+    assert kinds(*two_classes(share, 1.0), likelihood=True) == []
+    assert kinds(*two_classes(share, 0.3), likelihood=True) == ["confused"]
+    assert kinds(*two_classes(share, 1.0)) == (["confused"] if share == 0.02 else [])
+
+
+def test_by_likelihood_the_source_prior_counts_and_not_the_mix_of_the_holdout():
+    """Probabilities for 2 % of fraud, on a holdout of which half is fraud."""
+    proba, y = two_classes(0.02, 1.0, 100_000)
+    half = (y == 1) | (np.cumsum(y == 0) <= (y == 1).sum())
+    prior = [0.98, 0.02]
+    assert kinds(proba[half], y[half], source_prior=prior, likelihood=True) == []
+    assert kinds(proba[half], y[half], source_prior=prior) == ["confused"]
+
+
+def test_by_likelihood_copies_are_noticed_all_the_same():
+    y = np.arange(400) % 4
+    three = outputs(np.random.default_rng(0), np.where(y == 3, 1, y))
+    proba = np.column_stack([three[:, 0], three[:, 1] / 2, three[:, 2], three[:, 1] / 2])
+    (problem,) = [p for p in health(proba, y, likelihood=True) if p.kind == "confused"]
+    assert problem.classes == (1, 3)
+    assert "more than 1,000 times" in problem.message
+    assert "merge_classes(proba, [(1, 3)])" in problem.message
+
+
+def test_of_two_classes_none_is_dropped_or_merged():
+    few = health(*two_classes(0.01, 2.0, 300, seed=1))
+    assert next(p.message for p in few if p.kind == "small").endswith("Label more of it.")
+    (missing,) = health([[0.9, 0.1]] * 30, [0] * 30)
+    assert missing.message.endswith("Label some.")
+
+
 def test_a_known_sigma_min_decides():
     proba, y = holdout(np.random.default_rng(0), 300)
     assert kinds(proba, y, sigma_min=0.2) == []

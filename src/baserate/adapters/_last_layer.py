@@ -14,7 +14,14 @@ from scipy.special import softmax
 from baserate.protocols import FloatArray, IntArray, Step
 from baserate.state import Component
 from baserate.state.declarations import Maybe, Plain, Saved, Saves, Whole, floats, ints, labels
-from baserate.validation import check_all_classes_present, check_features, check_fitted, check_head, check_labels
+from baserate.validation import (
+    as_float_array,
+    check_all_classes_present,
+    check_features,
+    check_fitted,
+    check_labels,
+    check_vector,
+)
 
 _LONGEST = 1e9  # a feature, or a weight, that a file may hold
 
@@ -43,6 +50,29 @@ SAVED = Saves(
     check=check_layer,
 )
 """The declaration of what every adapter saves that moves a last layer."""
+
+
+def check_head(coef: ArrayLike, intercept: ArrayLike | None) -> FloatArray:
+    """Check the weights (k, d) of a last linear layer; its intercepts, if there are any, become one more column."""
+    if hasattr(coef, "coef"):
+        raise TypeError("coef is a whole layer; give its parts, weights first: (layer.coef, layer.intercept, ...).")
+    if hasattr(coef, "fit") or hasattr(coef, "predict_proba"):
+        raise TypeError(
+            f"coef is {type(coef).__name__}; give the weights of a model's last linear layer, which "
+            "baserate.integrations.last_layer(model) gets. A model that has no such layer (a forest, say) works with "
+            "the methods that re-weight its probabilities, such as RegressAndReweight."
+        )
+    weights = as_float_array(coef, "coef", 2, "classes, features")
+    k, d = weights.shape
+    if k < 2 or d < 1:
+        raise ValueError(
+            f"coef has shape {weights.shape}; expected one row for each of at least 2 classes, and at least 1 feature. "
+            "For a binary model give both rows."
+        )
+    check_features(weights, d, "coef")
+    if intercept is None:
+        return weights.copy()
+    return np.column_stack([weights, check_vector(intercept, k, "intercept")])
 
 
 class LastLayerAdapter(Component):

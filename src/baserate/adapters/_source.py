@@ -1,5 +1,6 @@
 """The source of a model: what an adapter learns of it from the holdout, and how its probabilities are calibrated."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from baserate.validation import (
     LEAST_PRIOR,
     check_all_classes_present,
     check_has_methods,
+    check_held_proba,
     check_labels,
     check_option,
     check_prior,
@@ -52,6 +54,7 @@ def learn_source(
     y: ArrayLike | None,
     source_prior: ArrayLike | None,
     calibrator: Calibrator | Literal["auto"] | None,
+    names: Sequence[Any] | None = None,
 ) -> Source:
     """Check a holdout, and fit the calibrator on it.
 
@@ -61,6 +64,8 @@ def learn_source(
         The holdout, as `fit` of an adapter takes it.
     source_prior, calibrator
         The adapter's parameters of these names.
+    names : sequence, optional
+        What to call the classes in an error. Default: their numbers.
     """
     if proba is None:
         if y is not None:
@@ -70,14 +75,14 @@ def learn_source(
         prior = check_prior(source_prior, name="source_prior", positive=True)
         holdout, labels = None, None
     else:
-        holdout = check_proba(proba)
+        holdout = check_held_proba(proba, y)
         labels = None if y is None else check_labels(y, len(holdout), holdout.shape[1])
-        prior = _prior(source_prior, labels, holdout.shape[1])
+        prior = _prior(source_prior, labels, holdout.shape[1], names)
     fitted = _new_calibrator(calibrator, labelled=labels is not None)
     if fitted is None or holdout is None or labels is None:
         return Source(prior, raw=holdout, calibrated=holdout, labels=labels)
     k = len(prior)
-    check_all_classes_present(labels, k)
+    check_all_classes_present(labels, k, classes=names)
     shift = log_ratio(np.bincount(labels, minlength=k) / len(labels), prior)
     offsets = shift if np.abs(shift).max() > 1e-12 else None
     fitted.fit(_shifted(holdout, offsets), labels)
@@ -90,14 +95,16 @@ def learn_source(
     return Source(prior, fitted, offsets, holdout, calibrated, labels)
 
 
-def _prior(source_prior: ArrayLike | None, labels: IntArray | None, n_classes: int) -> FloatArray:
+def _prior(
+    source_prior: ArrayLike | None, labels: IntArray | None, n_classes: int, names: Sequence[Any] | None
+) -> FloatArray:
     if source_prior is not None:
         return check_prior(source_prior, n_classes, "source_prior", positive=True)
     if labels is None:
         raise ValueError("y is missing: give the holdout's labels, or the source_prior to the constructor.")
     if len(labels) == 0:
         raise ValueError("proba is an empty holdout; give labelled samples of every class.")
-    check_all_classes_present(labels, n_classes)
+    check_all_classes_present(labels, n_classes, classes=names)
     return np.asarray(np.bincount(labels, minlength=n_classes) / len(labels), dtype=np.float64)
 
 

@@ -1,10 +1,12 @@
 """Limits of a difference where neighbouring rounds are alike: a bootstrap of blocks of rounds."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, norm, t
+from scipy.special import betainccinv, betaincinv, gammainccinv, gammaincinv, ndtri, stdtrit
 
+from baserate.backtesting.played import CostMoves
 from baserate.protocols import FloatArray, IntArray
 
 RESAMPLES = 1000
@@ -58,7 +60,7 @@ class Blocks(NamedTuple):
         value = float(total.sum() / n.sum())
         tail = (1.0 - self.level) / 2.0
         blocks = max(len(total) / self.length, 2.0)
-        wider = t.isf(tail, blocks - 1.0) / norm.isf(tail) * np.sqrt(blocks / (blocks - 1.0))
+        wider = stdtrit(blocks - 1.0, tail) / ndtri(tail) * np.sqrt(blocks / (blocks - 1.0))
         low, high = value + wider * (np.quantile(found, [tail, 1.0 - tail]) - value)
         return Change(value, float(min(low, value)), float(max(high, value)))
 
@@ -85,7 +87,29 @@ def with_few_mistakes(change: Change, better: int, worse: int, n: int, level: fl
     if told == 0:
         return change
     tail = (1.0 - level) / 2.0
-    low = beta.ppf(tail, worse, better + 1) if worse else 0.0
-    high = beta.isf(tail, worse + 1, better) if better else 1.0
-    exact = [told * (2.0 * share - 1.0) / n for share in (low, high)]
+    low = betaincinv(worse, better + 1, tail) if worse else 0.0
+    high = betainccinv(worse + 1, better, tail) if better else 1.0
+    exact = [float(told * (2.0 * share - 1.0) / n) for share in (low, high)]
     return Change(change.value, min(change.low, exact[0]), max(change.high, exact[1]))
+
+
+def with_few_costs(change: Change, moves: CostMoves, n: int, level: float) -> Change:
+    """The limits of a cost, but no narrower than those of independent samples: see `with_few_mistakes`.
+
+    Sums of costs are treated as weighted sums of Poisson counts: the limits of Fay and Feuer (1997) for what was saved
+    and for what was lost, put together as independent (Zou and Donner, 2008).
+    """
+    if moves.saved == moves.lost == 0.0:
+        return change
+    tail = (1.0 - level) / 2.0
+    saved = _poisson_limits(moves.saved, moves.saved_squares, moves.largest, tail)
+    lost = _poisson_limits(moves.lost, moves.lost_squares, moves.largest, tail)
+    below = math.hypot(moves.lost - lost[0], saved[1] - moves.saved) / n
+    above = math.hypot(lost[1] - moves.lost, moves.saved - saved[0]) / n
+    return Change(change.value, min(change.low, change.value - below), max(change.high, change.value + above))
+
+
+def _poisson_limits(total: float, squares: float, largest: float, tail: float) -> tuple[float, float]:
+    low = float(squares / total * gammaincinv(total**2 / squares, tail)) if total > 0.0 else 0.0
+    more, more_squares = total + largest, squares + largest**2
+    return low, float(more_squares / more * gammainccinv(more**2 / more_squares, tail))

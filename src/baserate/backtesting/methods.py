@@ -8,6 +8,7 @@ from baserate.protocols import BankableTracker, FloatArray, Tracker
 
 Method = Base | RegressAndReweight | Oracle
 NOTHING, DEFAULT, CALIBRATED, HINDSIGHT = "doing nothing", "baserate", "calibration alone", "mix in hindsight"
+TUNED = "tuned threshold"
 TITLES = {"FLHFTL": "FLH-FTL"}
 MODES = {"FLHFTL": {"window": {"experts": "window"}}}
 """Modes of trackers that are methods of their own, beside the default."""
@@ -16,11 +17,12 @@ LONG = 200_000
 _GROWING = 2e10  # rounds squared times classes, for trackers whose rounds take longer and longer: about as long
 
 DESCRIPTIONS = {
-    NOTHING: "The model left alone.",
+    NOTHING: "The model left alone; decisions are by its own probabilities, with the same costs or threshold.",
     DEFAULT: "`RegressAndReweight()` with its defaults, as in `baserate adapt`: calibrated, tracked, and reduced by "
     "its gate where the correction could do harm.",
     CALIBRATED: "The model's probabilities, calibrated on the holdout and not re-weighted: the part of the gain that "
     "has nothing to do with the class mix.",
+    TUNED: "The model left alone, and its threshold moved once: to where it would have cost least on the holdout.",
     HINDSIGHT: "Re-weights to the label frequencies of the rounds around each, before and after it, but without the "
     "round itself. Nobody has these labels in time. Roughly the best that re-weighting could have achieved; not a "
     "strict bound.",

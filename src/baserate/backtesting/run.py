@@ -1,5 +1,6 @@
 """`backtest`: replay a labelled log, and say whether it would have helped."""
 
+import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
@@ -9,16 +10,23 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from baserate.adapters import RegressAndReweight
-from baserate.backtesting.blocks import RESAMPLES, Blocks, Change, draw_blocks, with_few_mistakes
+from baserate.backtesting.blocks import RESAMPLES, Change, draw_blocks
 from baserate.backtesting.hindsight import hindsight
-from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, Method, chosen
-from baserate.backtesting.replay import Log, Played, Trust, replay
-from baserate.backtesting.sentence import advice, verdict
+from baserate.backtesting.measures import MEASURES, Measure
+from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, TUNED, Method, chosen
+from baserate.backtesting.played import Log, Played, score_rounds
+from baserate.backtesting.replay import Trust, replay
+from baserate.backtesting.scores import Score, score
+from baserate.backtesting.sentence import SIMPLER, Anchor, advice, simpler, verdict
+from baserate.backtesting.tuned import tuned_rule
+from baserate.decisions import DecisionRule, decision_rule
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import (
     check_all_classes_present,
+    check_held_proba,
     check_integer,
     check_labels,
+    check_option,
     check_proba,
     check_real,
     check_starts,
@@ -27,30 +35,6 @@ from baserate.validation import (
 FEWEST = 20
 """Rounds below which limits would say nothing."""
 _ROUNDS, _SMALLEST, _LARGEST = 200, 10, 5000  # rounds that are aimed at, and rows of a round
-
-
-class Score(NamedTuple):
-    """The score of one method.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    error, log_loss : float
-        Means over the samples that have a label.
-    better, worse : int
-        Mistakes of the model that it avoided, and mistakes that only it made.
-    error_change, log_loss_change : Change
-        The changes compared with doing nothing.
-    """
-
-    method: str
-    error: float
-    log_loss: float
-    better: int
-    worse: int
-    error_change: Change
-    log_loss_change: Change
 
 
 class Backtest(NamedTuple):
@@ -63,7 +47,8 @@ class Backtest(NamedTuple):
     played : dict of str to Played
         The score of each round, by method.
     beyond_calibration : Change
-        The change of the error rate from calibration alone to the default: the part that following the class mix adds.
+        The change from calibration alone to the default, in the measure of the verdict: the part that following the
+        class mix adds.
     trust : Trust
         The warnings and bands of the default adapter.
     log : Log
@@ -82,6 +67,14 @@ class Backtest(NamedTuple):
         The warnings of the default adapter's `fit`.
     block, resamples, level, seed
         The settings of the bootstrap: rounds in a block, the number of resamples, the level of the limits, the seed.
+    by : str
+        The measure of the verdict: ``"error"``, ``"cost"``, ``"log-loss"`` or ``"brier"``.
+    rule : DecisionRule
+        The rule that decides by probabilities; with a threshold, it has the costs that this implies.
+    tuned : DecisionRule or None
+        The threshold that was tuned on the holdout, with costs of two classes or a threshold.
+    beyond_tuned : Change or None
+        The change from that threshold to the default, in the measure of the verdict.
     """
 
     scores: list[Score]
@@ -99,6 +92,15 @@ class Backtest(NamedTuple):
     resamples: int
     level: float
     seed: int
+    by: str
+    rule: DecisionRule
+    tuned: DecisionRule | None
+    beyond_tuned: Change | None
+
+    @property
+    def measure(self) -> Measure:
+        """The measure of the verdict."""
+        return MEASURES[self.by]
 
     def score(self, method: str) -> Score:
         """The score of a method, by its name."""
@@ -106,23 +108,27 @@ class Backtest(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """``"use"``, ``"no difference"`` or ``"do not use"``: what the default adapter did to the error rate."""
-        return verdict(self.score(DEFAULT).error_change)
+        """``"use"``, ``"no difference"`` or ``"do not use"``: what the default adapter did to the measure.
+
+        Or ``"something simpler"``: what is done once helps, and the default is not clearly better.
+        """
+        enough = simpler(self.measure, self.anchors)
+        return verdict(self.measure.change_of(self.score(DEFAULT))) if enough is None else SIMPLER
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        """Simpler things to do: to calibrate the model, or to move its threshold, once, on the holdout."""
+        found = [Anchor("Calibrate the model once", self.score(CALIBRATED), self.beyond_calibration)]
+        if self.tuned is not None and self.beyond_tuned is not None and self.by in ("error", "cost"):
+            at = f", to {self.tuned.threshold:.3g}" if math.isfinite(self.tuned.threshold or 0.0) else " out of reach"
+            found.append(Anchor(f"Move the threshold once{at}", self.score(TUNED), self.beyond_tuned))
+        return found
 
     @property
     def sentence(self) -> str:
         """The advice, in one sentence. It is about the default adapter, whichever of the others looks best."""
-        nothing, default = self.score(NOTHING), self.score(DEFAULT)
-        return advice(
-            (nothing.error, default.error),
-            default.error_change,
-            (nothing.log_loss, default.log_loss),
-            default.log_loss_change,
-            self.score(HINDSIGHT).error_change,
-            self.trust,
-            self.names,
-            self.level,
-        )
+        nothing, default, known = (self.score(name) for name in (NOTHING, DEFAULT, HINDSIGHT))
+        return advice(self.measure, nothing, default, known, self.anchors, self.trust, self.names, self.level)
 
 
 def backtest(
@@ -134,6 +140,11 @@ def backtest(
     idle: ArrayLike | None = None,
     methods: Collection[str] | None = None,
     names: Sequence[str] | None = None,
+    costs: ArrayLike | None = None,
+    threshold: float | None = None,
+    positive: int | str | None = None,
+    decisions: Sequence[str] = (),
+    by: str | None = None,
     level: float = 0.95,
     seed: int = 0,
     watch: Callable[[str, int, int], None] = lambda *_: None,
@@ -160,6 +171,20 @@ def backtest(
         The trackers to compare with, by name. Default: all, but not those that take too long for so many rounds.
     names : sequence of str, optional
         The names of the classes. Default: their numbers.
+    costs : (k, m) array or (2,) array, optional
+        The costs of decisions, ``costs[true, decided]``, of which the first k are the classes; or, of two classes, what
+        it costs to call a negative positive and to miss a positive. Every method takes the decision that costs least by
+        its probabilities. Default: the most probable class.
+    threshold : float, optional
+        Of two classes: decide for the positive one where its probability is at least this. It stands for costs: a
+        false alarm costs 1, a missed positive (1 - threshold) / threshold.
+    positive : int or str, optional
+        The positive class of two, by number or name: that of `threshold`, of a pair of costs, and of precision, recall
+        and F1. Default: the second for the first two, and precision, recall and F1 are means over the classes.
+    decisions : sequence of str
+        The names of decisions that are no classes, the further columns of `costs`.
+    by : {"error", "cost", "log-loss", "brier"}, optional
+        The measure of the verdict. Default: the cost if there are costs or a threshold, else the error.
     level : float
         The level of the limits.
     seed : int
@@ -177,24 +202,35 @@ def backtest(
     Use it: error ... % -> ... % (... points, 95 % interval ... to ...).
     """
     level = check_real(level, "level", 0.0, 1.0, closed=False)
-    checked = check_proba(proba)
+    checked = check_held_proba(proba, y)
     k = checked.shape[1]
     labels = check_labels(y, len(checked), k, missing=True)
     if names is not None and len(names) != k:
         raise ValueError(f"names has {len(names)} entries; expected {k}, one for each column of proba.")
     called = tuple(map(str, range(k) if names is None else names))
+    rule = decision_rule(called, costs=costs, threshold=threshold, positive=positive, decisions=decisions)
+    by = ("error" if rule.costs is None else "cost") if by is None else by
+    check_option(by, "by", MEASURES)
+    if by == "cost" and rule.costs is None:
+        raise ValueError("by is 'cost', and there are no costs; give costs or a threshold, or another measure.")
     held, held_y, first = _holdout(checked, labels, holdout)
     log = _cut(checked[first:], labels[first:], rounds, idle)
     prior = np.bincount(held_y, minlength=k) / len(held_y)
     seen = hindsight(log.counts(), prior)
     adapters, left_out = chosen(seen.path, methods)
-    played, trust, notes = _replay_all(adapters, log, (held, held_y), watch)
+    tuned = tuned_rule(held, held_y, rule)
+    played, trust, notes = _replay_all(adapters, log, (held, held_y), rule, tuned, names, watch)
     blocks = draw_blocks(log.n_rounds, level, np.random.default_rng(seed))
-    beyond = blocks.change(played[DEFAULT].wrong - played[CALIBRATED].wrong, played[DEFAULT].n)
+
+    def beyond(anchor: str) -> Change:
+        """The change from another method to the default."""
+        sums = (MEASURES[by].sums(played[name]) for name in (DEFAULT, anchor))
+        return blocks.change(np.subtract(*sums), played[DEFAULT].n)
+
     return Backtest(
-        [_score(name, one, played[NOTHING], blocks) for name, one in played.items()],
+        [score(name, one, played[NOTHING], blocks, rule.positive) for name, one in played.items()],
         played,
-        beyond,
+        beyond(CALIBRATED),
         trust,
         log,
         called,
@@ -207,6 +243,10 @@ def backtest(
         RESAMPLES,
         level,
         seed,
+        by,
+        rule,
+        tuned,
+        None if tuned is None else beyond(TUNED),
     )
 
 
@@ -214,6 +254,9 @@ def _replay_all(
     adapters: dict[str, Method],
     log: Log,
     holdout: tuple[FloatArray, IntArray],
+    rule: DecisionRule,
+    tuned: DecisionRule | None,
+    names: Sequence[str] | None,
     watch: Callable[[str, int, int], None],
 ) -> tuple[dict[str, Played], Trust, tuple[str, ...]]:
     """Replay the log through each method; also the notes on the default adapter, and its warnings."""
@@ -222,6 +265,7 @@ def _replay_all(
     notes: list[str] = []
     prior: FloatArray | None = None
     inputs, (held, held_y) = log.proba, holdout
+    nothing = rule.decide(log.proba)[0]
     done, total = 0, log.n_rounds * len(adapters)
 
     def advance(n: int) -> None:
@@ -237,29 +281,22 @@ def _replay_all(
                 adapter.set_params(source_prior=prior)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
-                adapter.fit(held, held_y)
-            played[name], said = replay(adapter, log, inputs, progress=advance, trust=name == DEFAULT)
+                if isinstance(adapter, RegressAndReweight):
+                    adapter.fit(held, held_y, names=names)
+                else:
+                    adapter.fit(held, held_y)
+            played[name], said = replay(
+                adapter, log, inputs, rule=rule, nothing=nothing, progress=advance, trust=name == DEFAULT
+            )
             if name == DEFAULT and isinstance(adapter, RegressAndReweight):
                 trust = said
                 notes = [str(warning.message) for warning in told if issubclass(warning.category, UserWarning)]
                 # Those that come after it expect calibrated probabilities: see `chosen`.
                 inputs, held, prior = adapter.calibrate(inputs), adapter.calibrate(held), adapter.source_prior_
+                if tuned is not None:
+                    played[TUNED] = score_rounds(log.proba, played[NOTHING].prior, log, tuned, nothing, rule.costs)
     assert trust is not None
     return played, trust, tuple(dict.fromkeys(notes))
-
-
-def _score(name: str, one: Played, nothing: Played, blocks: Blocks) -> Score:
-    n, better, worse = int(one.n.sum()), int(one.better.sum()), int(one.worse.sum())
-    change = blocks.change(one.wrong - nothing.wrong, one.n)
-    return Score(
-        name,
-        float(one.wrong.sum() / n),
-        float(one.log_loss.sum() / n),
-        better,
-        worse,
-        with_few_mistakes(change, better, worse, n, blocks.level),
-        blocks.change(one.log_loss - nothing.log_loss, one.n),
-    )
 
 
 def _holdout(

@@ -2,24 +2,52 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from baserate.backtesting.blocks import Change
+from baserate.backtesting.measures import Measure
 from baserate.backtesting.replay import Trust
+from baserate.backtesting.scores import Score
 
-USE, NO_DIFFERENCE, DO_NOT_USE = "use", "no difference", "do not use"
+USE, NO_DIFFERENCE, DO_NOT_USE, SIMPLER = "use", "no difference", "do not use", "something simpler"
+
+
+class Anchor(NamedTuple):
+    """Something simpler than the default, which is done once.
+
+    Attributes
+    ----------
+    what : str
+        The thing to do, as a command.
+    score : Score
+        Its score.
+    beyond : Change
+        The change from it to the default, in the measure of the verdict.
+    """
+
+    what: str
+    score: Score
+    beyond: Change
 
 
 def verdict(change: Change) -> str:
-    """The verdict on a change of the error rate: ``"use"``, ``"no difference"`` or ``"do not use"``."""
+    """The verdict on a change of what is to be small: ``"use"``, ``"no difference"`` or ``"do not use"``."""
     return (USE if change.value < 0 else DO_NOT_USE) if change.clear else NO_DIFFERENCE
 
 
+def simpler(measure: Measure, anchors: Sequence[Anchor]) -> Anchor | None:
+    """The best of the anchors that clearly help, if the default is not clearly better; else None."""
+    helping = [anchor for anchor in anchors if verdict(measure.change_of(anchor.score)) == USE]
+    best = min(helping, key=lambda anchor: measure.of(anchor.score), default=None)
+    return None if best is None or verdict(best.beyond) == USE else best
+
+
 def advice(
-    errors: tuple[float, float],
-    change: Change,
-    log_losses: tuple[float, float],
-    log_loss_change: Change,
-    hindsight: Change,
+    measure: Measure,
+    nothing: Score,
+    default: Score,
+    hindsight: Score,
+    anchors: Sequence[Anchor],
     trust: Trust,
     names: Sequence[str],
     level: float,
@@ -28,12 +56,12 @@ def advice(
 
     Parameters
     ----------
-    errors, log_losses : (float, float)
-        The means of doing nothing, and of the default adapter.
-    change, log_loss_change : Change
-        The changes from the one to the other.
-    hindsight : Change
-        The change of the error, had the class mix been known.
+    measure : Measure
+        The verdict is by this.
+    nothing, default, hindsight : Score
+        The scores of doing nothing, of the default adapter, and of the class mix in hindsight.
+    anchors : sequence of Anchor
+        Simpler things to do.
     trust : Trust
         The warnings of the adapter.
     names : sequence of str
@@ -41,11 +69,23 @@ def advice(
     level : float
         The level of the limits.
     """
-    figures = (
-        f"error {_percent(errors[0])} -> {_percent(errors[1])} ({100 * change.value:+.1f} points, {100 * level:g} % "
-        f"interval {100 * change.low:+.1f} to {100 * change.high:+.1f})"
-    )
-    alarm = _alarm(trust, names)
+    before, change = measure.of(nothing), measure.change_of(default)
+
+    def from_nothing(score: Score) -> str:
+        found = measure.change_of(score)
+        return (
+            f"{measure.title} {measure.shown(before)} -> {measure.shown(measure.of(score), before)} "
+            f"({measure.shown_change(found, before)}, {100 * level:g} % interval {measure.limits(found, before)})"
+        )
+
+    figures, alarm, enough = from_nothing(default), _alarm(trust, names), simpler(measure, anchors)
+    if enough is not None:
+        worse = verdict(enough.beyond) == DO_NOT_USE
+        return (
+            f"{enough.what}: {from_nothing(enough.score)}. To follow the class mix as well "
+            f"{'does worse' if worse else 'makes no clear difference'} ({measure.shown_change(enough.beyond, before)}, "
+            f"{measure.limits(enough.beyond, before)}){f', and {alarm}' if alarm else ''}."
+        )
     found = verdict(change)
     if found == USE:
         if alarm:
@@ -54,17 +94,20 @@ def advice(
     if found == DO_NOT_USE:
         return f"Do not use it: {figures}{f', and {alarm}: retrain the model' if alarm else ''}."
     said = f"No clear difference: {figures}"
-    if log_loss_change.clear:
-        what = "better" if log_loss_change.value < 0 else "worse"
-        said += f", though its probabilities are {what} (log loss {log_losses[0]:.3f} -> {log_losses[1]:.3f})"
+    of_decisions = measure.key in ("error", "cost")
+    probabilities = default.log_loss_change
+    if of_decisions and probabilities.clear:
+        what = "better" if probabilities.value < 0 else "worse"
+        said += f", though its probabilities are {what} (log loss {nothing.log_loss:.3f} -> {default.log_loss:.3f})"
     if alarm:
         return f"{said}, and {alarm}: look at the data, and think of retraining."
-    if log_loss_change.clear and log_loss_change.value < 0:
+    if of_decisions and probabilities.clear and probabilities.value < 0:
         return f"{said}; use it if you use the probabilities, else leave the model alone."
-    if hindsight.clear and hindsight.value < 0:
+    known = measure.change_of(hindsight)
+    if known.clear and known.value < 0:
         return (
             f"{said}; leave the model alone or collect a larger holdout, because knowing the class mix would have "
-            f"helped ({100 * hindsight.value:+.1f} points)."
+            f"helped ({measure.shown_change(known, before)})."
         )
     return f"{said}, and knowing the class mix would not have helped either; leave the model alone."
 
@@ -78,15 +121,23 @@ def _alarm(trust: Trust, names: Sequence[str]) -> str:
 
 
 def with_names(text: str, names: Sequence[str]) -> str:
-    """Put the names of classes into a finding, which has their numbers.
+    """Put the names of classes into a finding or a warning, which has their numbers.
 
     Examples
     --------
     >>> with_names("doubt among predictions of class 1 is too high", ["ham", "spam"])
     "doubt among predictions of 'spam' is too high"
+    >>> with_names("the model hardly tells classes 0, 1 apart", ["ham", "spam"])
+    "the model hardly tells 'ham', 'spam' apart"
     """
-    return re.sub(r"\bclass (\d+)\b", lambda match: repr(names[int(match[1])]), text)
 
+    def named(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[1].split(", ")]
+        known = all(number < len(names) for number in numbers)
+        return ", ".join(repr(names[number]) for number in numbers) if known else match[0]
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    # Names that are there already may look like numbers of classes, such as 'class 1'.
+    quoted = "|".join(re.escape(repr(name)) for name in sorted(names, key=len, reverse=True))
+    parts = re.split(f"({quoted})", text)
+    parts[::2] = [re.sub(r"\bclass(?:es)? (\d+(?:, \d+)*)\b", named, part) for part in parts[::2]]
+    return "".join(parts)

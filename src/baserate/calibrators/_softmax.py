@@ -109,9 +109,10 @@ def take_sums(
             sums[6, c] += q[c] * first[c]
             sums[7, c] += first[c] * first[c]
         if p == 2 * k:
-            weights[i, :k] = first
-            weights[i, k:] = q
+            for c in range(k):
+                weights[i, c], weights[i, k + c] = first[c], q[c]
         elif p == k + 1:
             weights[i, 0] = mean
-            weights[i, 1:] = q
+            for c in range(k):
+                weights[i, 1 + c] = q[c]
     return value, squared_means

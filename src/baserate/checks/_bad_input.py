@@ -25,7 +25,7 @@ BAD_VECTORS: list[Any] = [
 BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
 GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
-    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None,
+    "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None, "names": None,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [

@@ -3,7 +3,6 @@
 import gc
 import json
 import signal
-import warnings
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +10,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from baserate.commands.ending import FAILURE, check_writable, complain, fail
+from baserate.commands.notes import kept_warnings
 from baserate.commands.progress import progress_bars
+from baserate.commands.reading import (
+    INPUT,
+    LABELS,
+    MAX_BYTES,
+    OUTPUT,
+    ROUNDS,
+    STATE,
+    Columns,
+    Costs,
+    Holdout,
+    Logits,
+    Percent,
+    Positive,
+    Prefix,
+    Score,
+    Separator,
+    Threshold,
+    TimeFormat,
+    check_separator_is_used,
+)
 from baserate.commands.streams import say
 from baserate.commands.words import as_note, split_names
 from baserate.files.errors import printable
-from baserate.files.formats import format_names, source_named
+from baserate.files.formats import format_names, separator_named, source_named
 
 if TYPE_CHECKING:
     from baserate.files.adapting import AdaptJob, AdaptResult
@@ -25,67 +45,134 @@ def adapt(
     stream: Annotated[
         str, typer.Argument(metavar="STREAM", help="File of the model's probabilities (- for standard input).")
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Output file (- for standard output).")],
-    holdout: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Labelled rows that the model was not trained on.")
-    ] = None,
-    holdout_label: Annotated[str, typer.Option(metavar="COL", help="Column of labels in the holdout.")] = "label",
-    prefix: Annotated[str, typer.Option(help="Prefix of the columns of probabilities.")] = "p_",
-    columns: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of probabilities, by name.")] = None,
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FILE", help="Output file (- for standard output)."),
+    ],
+    holdout: Holdout = None,
+    holdout_label: Annotated[
+        str, typer.Option(metavar="COL", help="Column of labels in the holdout.", rich_help_panel=INPUT)
+    ] = "label",
+    prefix: Prefix = "p_",
+    columns: Columns = None,
+    score: Score = None,
+    positive: Positive = None,
+    percent: Percent = False,
+    logits: Logits = False,
+    separator: Separator = None,
     rounds: Annotated[
         str,
         typer.Option(
             metavar="N|TIME|auto",
             help="Length of a round: rows, or a time such as 15min, 1h or 7d; auto: 100 rows, more in a large file.",
+            rich_help_panel=ROUNDS,
         ),
     ] = "auto",
-    time: Annotated[str | None, typer.Option(metavar="COL", help="Column of time stamps, in order.")] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of time stamps, in order. Times without an offset are UTC.",
+            rich_help_panel=ROUNDS,
+        ),
+    ] = None,
+    time_format: TimeFormat = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COL", help="Track one class mix per value of this column.")
+        str | None,
+        typer.Option(metavar="COL", help="Track one class mix per value of this column.", rich_help_panel=ROUNDS),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of labels in STREAM, empty where unknown.")
+        str | None,
+        typer.Option(metavar="COL", help="Column of labels in STREAM, empty where unknown.", rich_help_panel=LABELS),
     ] = None,
-    id: Annotated[str | None, typer.Option(metavar="COL", help="Column of row ids, which must be unique.")] = None,  # noqa: A002
-    wait: Annotated[int, typer.Option(metavar="N", help="How many rows to remember for late labels (needs --id).")] = 0,
+    id: Annotated[  # noqa: A002
+        str | None, typer.Option(metavar="COL", help="Column of row ids, which must be unique.", rich_help_panel=LABELS)
+    ] = None,
+    wait: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="How many rows to remember for late labels (needs --id).", rich_help_panel=LABELS
+        ),
+    ] = 0,
     late: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="File of late labels for remembered rows: columns of --id and of --labels."),
+        typer.Option(
+            metavar="FILE",
+            help="File of late labels for remembered rows: columns of --id and of --late-label.",
+            rich_help_panel=LABELS,
+        ),
     ] = None,
+    late_label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of labels in the file of --late.  (default: that of --labels, else label)",
+            rich_help_panel=LABELS,
+        ),
+    ] = None,
+    costs: Costs = None,
+    threshold: Threshold = None,
     state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Keep the state in this file: continues from the previous file, resumes after a crash."
+            metavar="FILE",
+            help="Keep the state in this file; resumes after a crash, and continues with the next file.",
+            rich_help_panel=STATE,
         ),
     ] = None,
     rounds_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Table of rounds: class mix, band and warnings of each.  (default: OUT.rounds.csv)"
+            metavar="FILE",
+            help="Table of rounds: class mix, band and warnings of each.  (default: OUT.rounds.csv)",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report with plots.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="HTML report with plots.", rich_help_panel=OUTPUT)
+    ] = None,
     level: Annotated[
-        float, typer.Option(help="Level of the band: how often it should contain the true class mix.")
+        float,
+        typer.Option(help="Level of the band: how often it should contain the true class mix.", rich_help_panel=OUTPUT),
     ] = 0.9,
-    only: Annotated[bool, typer.Option("--only", help="Leave out columns that are not used.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Also write the class mix and its band into every row.")] = False,
-    out_prefix: Annotated[str, typer.Option(help="Prefix of new columns.")] = "adapted_",
+    only: Annotated[
+        bool, typer.Option("--only", help="Write only the columns that baserate used or added.", rich_help_panel=OUTPUT)
+    ] = False,
+    wide: Annotated[
+        bool,
+        typer.Option("--wide", help="Also write the class mix and its band into every row.", rich_help_panel=OUTPUT),
+    ] = False,
+    out_prefix: Annotated[str, typer.Option(help="Prefix of new columns.", rich_help_panel=OUTPUT)] = "adapted_",
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help=f"Format of STREAM: {format_names(last=' or ')}.  (default: by its suffix)")
+        str | None,
+        typer.Option(
+            help=f"Format of STREAM: {format_names(last=' or ')}.  (default: by its suffix)", rich_help_panel=INPUT
+        ),
     ] = None,
     out_format: Annotated[
-        str | None, typer.Option(help="Format of the output.  (default: by its suffix; for -, that of STREAM)")
+        str | None,
+        typer.Option(
+            help="Format of the output.  (default: by its suffix; for -, that of STREAM)", rich_help_panel=OUTPUT
+        ),
     ] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Switch to the holdout of a redeployed model.")] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Discard an unfinished file: go back to the state before it.")
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="The model was replaced: learn from its new --holdout, keep the class mix.",
+            rich_help_panel=STATE,
+        ),
     ] = False,
-    max_bytes: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Allow a state that is larger than usual; only if you trust it."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart", help="Discard an unfinished file: go back to the state before it.", rich_help_panel=STATE
+        ),
+    ] = False,
+    max_bytes: Annotated[int | None, typer.Option(min=0, metavar="N", help=MAX_BYTES, rich_help_panel=STATE)] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT)
+    ] = False,
 ) -> None:
     """Adapt a file of a model's probabilities to the class mix as it drifts.
 
@@ -95,18 +182,25 @@ def adapt(
     # a second, and there is none.
     gc.set_threshold(200_000)
     from baserate.files.adapting import AdaptJob, ColumnRoles
+    from baserate.files.costs import parse_decisions
     from baserate.files.rounds import parse_round_length
+    from baserate.files.scales import OutputOptions, scale_named
 
     try:
-        source = source_named(stream, format)
+        between = separator_named(separator)
+        source = source_named(stream, format, separator=between)
         # What is read from a pipe and written to one has one format.
-        target = source_named(out, out_format or (source.format.name if out == "-" else None), option="--out-format")
+        target = source_named(
+            out, out_format or (source.format.name if out == "-" else None), option="--out-format", to_write=True
+        )
         if rounds_file is None and not target.is_stream:
             rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
         job = AdaptJob(
             stream=source,
             out=target,
-            holdout=None if holdout is None else source_named(holdout, format if holdout == "-" else None, option=None),
+            holdout=None
+            if holdout is None
+            else source_named(holdout, format if holdout == "-" else None, option=None, separator=between),
             rounds_file=rounds_file,
             state=state,
             columns=ColumnRoles(labels, key, time, id),
@@ -114,6 +208,8 @@ def adapt(
             prefix=prefix,
             names=split_names(columns),
             holdout_label=holdout_label,
+            outputs=OutputOptions(score, positive, scale_named(percent=percent, logits=logits)),
+            time_format=time_format,
             out_prefix=out_prefix,
             only=only,
             wide=wide,
@@ -121,10 +217,13 @@ def adapt(
             refit=refit,
             restart=restart,
             wait=wait,
-            late=None if late is None else source_named(late, option=None),
+            late=None if late is None else source_named(late, option=None, separator=between),
+            late_label=late_label,
             report=report,
             max_bytes=max_bytes,
+            decisions=parse_decisions(costs, threshold, positive),
         )
+        check_separator_is_used(between, job.stream, job.holdout, job.late)
     except ValueError as error:
         fail(str(error))
     if report is not None:
@@ -153,13 +252,10 @@ def _run(job: "AdaptJob") -> "AdaptResult":
 
     before = _interrupt_on_signals()
     try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", UserWarning)
+        with kept_warnings() as told:
             done = _run_with_progress(job)
-        for text in dict.fromkeys(
-            str(warning.message) for warning in told if issubclass(warning.category, UserWarning)
-        ):
-            complain(f"note: {as_note(text)}")
+        for text in told:
+            complain(f"note: {as_note(text, done.state.classes)}")
         return done
     except (FileProblemError, ValueError, TypeError) as error:
         fail(_one_line(error))
@@ -206,25 +302,31 @@ def _run_with_progress(job: "AdaptJob") -> "AdaptResult":
 
 
 def _print_summary(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
-    from baserate.files.adapting.summary import summarise
+    from baserate.files.adapting.story import tracked_by
+    from baserate.files.adapting.summary import show, summarise, told
 
-    found: dict[str, Any] = summarise(done.state, job.level) | {
-        "out": job.out.name,
-        "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
-        "rows_now": done.rows,
-        "resumed_at_row": done.first_row,
-        "nothing_to_do": done.nothing_to_do,
-        "earlier_file": done.earlier_file,
-    }
+    # The table of rounds is that of this file, and tells nothing where later ones were taken in since.
+    known = job.rounds_file is not None and not done.earlier_file
+    tracked = tracked_by(done.state, job.rounds_file, job.level) if known and job.rounds_file is not None else None
+    found: dict[str, Any] = (
+        told(tracked, job.level)
+        | summarise(done.state, job.level)
+        | {
+            "out": job.out.name,
+            "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
+            "rows_now": done.rows,
+            "resumed_at_row": done.first_row,
+            "nothing_to_do": done.nothing_to_do,
+            "earlier_file": done.earlier_file,
+        }
+    )
     to_stderr = job.out.is_stream
     if as_json:
         say(json.dumps(found, indent=2), err=to_stderr)
         return
     from rich.console import Console
 
-    from baserate.files.adapting.summary import show
-
-    show(Console(highlight=False, stderr=to_stderr), found)
+    show(Console(highlight=False, stderr=to_stderr), found, tracked)
 
 
 def _report(path: Path, done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from baserate.commands.ending import fail
+from baserate.commands.reading import MAX_BYTES
 from baserate.commands.streams import say
 
 
@@ -18,7 +19,7 @@ def inspect(
     keys: Annotated[int, typer.Option(min=0, help="How many keys to show: those whose class mix moved most.")] = 10,
     max_bytes: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Allow a state that is larger than usual; only if you trust it."),
+        typer.Option(min=0, metavar="N", help=MAX_BYTES),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import baserate.adapters
 import baserate.trackers
 from baserate.adapters import Base, OptimalFixed, Oracle, RegressAndReweight
-from baserate.backtesting.methods import TITLES, every_tracker
+from baserate.backtesting.methods import DEFAULT, DESCRIPTIONS, TITLES, every_tracker
 from baserate.datasets import digits
 from baserate.evaluation import Evaluation, evaluate
 from baserate.integrations import last_layer
@@ -30,14 +30,19 @@ ever, so that nobody could gain anything on a stream of zeros."""
 
 SHIFTS = (Monotone, Square, Sinusoidal, Bernoulli)
 BASE, OPTIMAL, ORACLE = "Base", "OptimalFixed", "Oracle"
+UNGATED = baserate.trackers.LikelihoodMixture.__name__
+"""The default without its gate."""
 REFERENCES = (BASE, OPTIMAL, ORACLE)
 """The methods that the others are compared with: one does nothing, two are told what nobody knows."""
 
 _DESCRIPTIONS = {
     BASE: "The model left alone.",
-    OPTIMAL: "Re-weights every round to one and the same mix, chosen in hindsight with all labels: the best that does "
-    "not follow the drift. It may beat even the oracle, having been chosen on the very samples that it is scored on.",
-    ORACLE: "Told the true class mix of every round, which nobody knows: about the best that re-weighting can do.",
+    DEFAULT: DESCRIPTIONS[DEFAULT],
+    OPTIMAL: "Re-weights every round to one and the same mix, chosen in hindsight with all labels. It can beat the "
+    "oracle for two reasons. It is chosen on the very samples that it is scored on. And a model as weak as this one is "
+    "not perfectly calibrated, so that the true mix is not the best one to re-weight to: this method may choose any.",
+    ORACLE: "Told the true class mix of every round, which nobody knows: the best that re-weighting could do if the "
+    "model's probabilities were perfectly calibrated.",
 }
 _SHORTER = {"RetrainLastLayer": {"epochs": 10}}  # for a tour; the default takes five times as long
 
@@ -118,12 +123,13 @@ def train_model(seed: int = 0) -> TrainedModel:
 
 
 def rivals(model: TrainedModel) -> dict[str, Adapter]:
-    """Every method that uses only what is known in time: each tracker, and each adapter that is no reference."""
-    found: dict[str, Adapter] = {
-        # As users have the default, with its gate; the paper's methods as they are written down, without.
-        name: RegressAndReweight(tracker, gate=isinstance(tracker, baserate.trackers.LikelihoodMixture))
-        for name, tracker in every_tracker(len(model.class_names)).items()
-    }
+    """Every method that uses only what is known in time: the default, each tracker, each adapter that is no reference.
+
+    The default is as users have it, with its gate; the trackers are as they are written down, without.
+    """
+    found: dict[str, Adapter] = {DEFAULT: RegressAndReweight()}
+    for name, tracker in every_tracker(len(model.class_names)).items():
+        found[name] = RegressAndReweight(tracker, gate=False)
     for name in baserate.adapters.__all__:
         cls = getattr(baserate.adapters, name)
         if name not in (*REFERENCES, RegressAndReweight.__name__):

@@ -1,18 +1,32 @@
 """The columns of a file: the probabilities of the classes, and the labels that name classes."""
 
+import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.errors import FileProblemError, listed, shortened
-from baserate.files.formats import Reader
+from baserate.files.errors import FileProblemError, did_you_mean, listed, shortened
+from baserate.files.formats import Chunk, Reader
+from baserate.files.positive import positive_class
+from baserate.files.scales import (
+    LOGITS,
+    PROBABILITIES,
+    OutputOptions,
+    advice_for_row,
+    advice_for_score,
+    to_probabilities,
+    wrong_scale,
+)
 from baserate.files.source import Source
 from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
-from baserate.validation import SUM_TOLERANCE, first_bad_row
+from baserate.validation import SUM_TOLERANCE, first_bad_row, warn_user
 
-_NO_LABEL = ["", "-1", "nan", "NaN", "NA", "null", "None"]  # if no class is called so
+_MANY = 100  # so many rows are not all between 0 and 1 by chance
+_NO_LABEL = ["", "-1", "nan", "NaN", "NA", "N/A", "null", "NULL", "None"]  # if no class is called so
 
 
 class Classes(NamedTuple):
@@ -26,20 +40,56 @@ class Classes(NamedTuple):
         The name of each class: its column without the prefix.
     numbered : bool
         True if labels are numbers of columns, from 0; else they are names.
+    scale : str
+        What the columns hold: probabilities, or what `baserate.files.scales` makes them of.
+    positive : int, optional
+        The class that the one column of a score is about; None: each class has a column.
     """
 
     columns: list[str]
     names: list[str]
     numbered: bool = False
+    scale: str = PROBABILITIES
+    positive: int | None = None
+
+    @property
+    def adapted(self) -> list[str]:
+        """The names of the adapted columns, without their prefix: those of the file, or, of a score, ``p_<class>``."""
+        return self.columns if self.positive is None else [f"p_{name}" for name in self.names]
+
+    @property
+    def options(self) -> str:
+        """The options that say so, as words of the command line; empty for a column of probability each."""
+        words = [] if self.positive is None else [f"--score {self.columns[0]} --positive {self.names[self.positive]}"]
+        return " ".join(words + ([] if self.scale == PROBABILITIES else [f"--{self.scale}"]))
 
     def proba(self, frame: Any, file: str, row: int) -> FloatArray:
         """The probabilities of some rows of a file, the first of which is number `row`; checked."""
         chosen = frame[self.columns].cast(polars().Float64)  # not select, which reads names as patterns
-        proba = np.ascontiguousarray(chosen.to_numpy(order="c"))
+        values = np.ascontiguousarray(chosen.to_numpy(order="c"))
+        proba = to_probabilities(values, self.scale, self.positive)
         bad = first_bad_row(proba, SUM_TOLERANCE)
         if bad >= 0:
-            self._complain(proba[bad], chosen.row(bad), file, row + bad)
+            self._complain(values[bad], chosen.row(bad), file, row + bad)
+        if self.scale == LOGITS and len(values) >= _MANY:
+            self._check_scale(values, file)
         return proba
+
+    def check_scale(self, chunks: Sequence[Chunk], labels: IntArray, file: str) -> None:
+        """Check that values of a whole file are not of another scale, of which no single row can tell."""
+        parts = [chunk.frame[self.columns].cast(polars().Float64).to_numpy() for chunk in chunks]
+        known = labels[labels != UNLABELLED]
+        share = float((known == self.positive).mean()) if len(known) else None
+        self._check_scale(np.concatenate(parts), file, share)
+
+    def _check_scale(self, values: FloatArray, file: str, share: float | None = None) -> None:
+        what = wrong_scale(values, self.scale, score=self.positive is not None, share=share)
+        if what:
+            raise FileProblemError(file, what, column=self._shown_columns())
+
+    def _shown_columns(self) -> str:
+        first, last = shortened(self.columns[0]), shortened(self.columns[-1])
+        return first if len(self.columns) == 1 else f"{first} to {last}"
 
     def _complain(self, values: FloatArray, cells: Sequence[Any], file: str, row: int) -> None:
         for place, (value, column) in enumerate(zip(values, self.columns, strict=True)):
@@ -49,37 +99,28 @@ class Classes(NamedTuple):
                 what = "is not a number (NaN); drop the row, or fix the model"
             elif np.isinf(value):
                 what = "is infinite; drop the row, or fix the model"
-            elif value < 0:
-                what = f"is negative ({value:.6g}); expected probabilities (the softmax of logits)"
+            elif self.positive is not None:
+                what = advice_for_score(value, self.scale)
+            elif value < 0 and self.scale != LOGITS:
+                what = f"is negative ({value:.6g}); expected probabilities. If these are logits, add --logits"
             else:
                 continue
             raise FileProblemError(file, what, row=row, column=column)
-        columns = f"{shortened(self.columns[0])} to {shortened(self.columns[-1])}"
-        raise FileProblemError(
-            file,
-            f"the probabilities sum to {values.sum():.6g}; expected 1. Normalise them, and check that these are all "
-            "classes of the model and nothing else",
-            row=row,
-            column=columns,
-        )
+        raise FileProblemError(file, advice_for_row(values, self.scale), row=row, column=self._shown_columns())
 
-    def labels(self, values: Any, file: str, row: int, *, missing: bool) -> IntArray:
-        """Labels of some rows as numbers of columns; -1 where there is none, if labels may be `missing`."""
+    def labels(self, values: Any, file: str, row: int) -> IntArray:
+        """Labels of some rows as numbers of columns; -1 where there is none."""
         pl = polars()
         known = [str(i) for i in range(len(self.names))] if self.numbered else self.names
         text = _as_text(values, known)
         codes = text.replace_strict(known, list(range(len(known))), default=UNLABELLED, return_dtype=pl.Int64)
         codes = codes.fill_null(UNLABELLED).to_numpy()
-        absent = (text.is_null() | text.is_in(_NO_LABEL)).to_numpy() if missing else np.zeros(len(text), dtype=bool)
-        unknown = (codes == UNLABELLED) & ~absent
+        unknown = (codes == UNLABELLED) & ~(text.is_null() | text.is_in(_NO_LABEL)).to_numpy()
         if unknown.any():
             bad = int(unknown.argmax())
-            value = text[bad]
-            what = "is empty; every row of the holdout needs its label" if value is None else None
             raise FileProblemError(
                 file,
-                what
-                or f"holds the label {shortened(repr(value), 30)}, which is no class; expected "
+                f"holds the label {shortened(repr(text[bad]), 30)}, which is no class; expected "
                 + (f"a number from 0 to {len(known) - 1}" if self.numbered else f"one of {listed(known)}"),
                 row=row + bad,
                 column=values.name,
@@ -87,23 +128,60 @@ class Classes(NamedTuple):
         return np.asarray(codes, dtype=np.int64)
 
 
-def find_classes(reader: Reader, file: str, prefix: str, columns: Sequence[str] | None) -> Classes:
-    """The probability columns of a holdout: those named, or all that begin with the prefix."""
+def find_classes(
+    reader: Reader, file: str, prefix: str, columns: Sequence[str] | None, outputs: OutputOptions
+) -> Classes:
+    """The probability columns of a holdout: those named, or all that begin with the prefix; or the one of a score.
+
+    The two classes of a score get their names later, by the labels (`named_by_labels`).
+    """
+    if outputs.score is not None:
+        if columns:
+            raise ValueError("--score and --columns are two ways to name the columns; give one of them.")
+        columns = [outputs.score]
     chosen = list(columns) if columns else [name for name in reader.columns if prefix and name.startswith(prefix)]
     for name in chosen:
         if name not in reader.columns:
-            raise FileProblemError(file, f"there is no such column; it has {listed(reader.columns)}", column=name)
+            raise FileProblemError(file, f"there is no such column; {_has(reader, name)}", column=name)
+    if outputs.score is not None:
+        return Classes(chosen, [], scale=outputs.scale)
     if len(set(chosen)) < len(chosen):
         raise ValueError("--columns names a column twice; name each once.")
     if len(chosen) < 2:
         found = f"only {chosen[0]}" if chosen else "none"
+        score = chosen[0] if chosen else _likely_score(reader.columns)
+        other = _likely_prefix([name for name in reader.columns if name not in chosen])
         raise FileProblemError(
             file,
             f"expected a column of probabilities for each of at least two classes, beginning with {prefix!r}; there is "
-            f"{found} of that kind among {listed(reader.columns)}. Give another --prefix, or name them with --columns",
+            f"{found} of that kind among {listed(reader.columns)}. Give another --prefix{other}, or name them with "
+            f"--columns; for one column with the score of a model of two classes, add --score {score}",
         )
     names = [name.removeprefix(prefix) or name for name in chosen]
-    return Classes(chosen, names if len(set(names)) == len(names) else chosen)
+    named = Classes(chosen, names if len(set(names)) == len(names) else chosen, scale=outputs.scale)
+    if outputs.positive is not None:
+        positive_class(named.names, outputs.positive)
+    return named
+
+
+def _likely_prefix(columns: Sequence[str]) -> str:
+    """The beginning that most columns share, up to a line, as an example; empty if there is none."""
+    found = Counter(f"{name.rpartition('_')[0]}_" for name in columns if "_" in name).most_common(1)
+    return f", such as --prefix {shortened(found[0][0])}" if found and found[0][1] > 1 else ""
+
+
+def _likely_score(columns: Sequence[str]) -> str:
+    usual = ("score", "prob", "pred", "risk", "p1", "y_hat")
+    return next((name for word in usual for name in columns if word in name.lower()), "COL")
+
+
+def _has(reader: Reader, name: str) -> str:
+    """The columns that a file has, for a message about one that it does not have, and the one that may be meant."""
+    joined_up = [other for other in ";|\t" if any(other in column for column in reader.columns)]
+    if joined_up and not any(name == column for column in reader.columns):
+        shown = "tab" if joined_up[0] == "\t" else f"'{joined_up[0]}'"
+        return f"the file has {listed(reader.columns)}. If {shown} separates its columns, add --separator {shown}"
+    return f"the file has {listed(reader.columns)}{did_you_mean(name, reader.columns)}"
 
 
 def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, others: Sequence[str | None]) -> None:
@@ -111,10 +189,8 @@ def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, other
     have = set(reader.columns)
     for name in [*classes.columns, *(other for other in others if other is not None)]:
         if name not in have:
-            raise FileProblemError(
-                file, f"the column is missing; the file has {listed(reader.columns)}", row=0, column=name
-            )
-    if prefix and all(name.startswith(prefix) for name in classes.columns):
+            raise FileProblemError(file, f"the column is missing; {_has(reader, name)}", row=0, column=name)
+    if prefix and classes.positive is None and all(name.startswith(prefix) for name in classes.columns):
         for name in reader.columns:
             if name.startswith(prefix) and name not in classes.columns and name not in others:
                 raise FileProblemError(
@@ -125,19 +201,29 @@ def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, other
                 )
 
 
-def read_holdout(source: Source, reader: Reader, classes: Classes, label: str) -> tuple[Classes, FloatArray, IntArray]:
+def read_holdout(
+    source: Source, reader: Reader, classes: Classes, label: str, positive: str | None = None
+) -> tuple[Classes, FloatArray, IntArray]:
     """Read the holdout: the classes, now with whether labels are names or numbers; its probabilities; its labels."""
     if label not in reader.columns:
         raise FileProblemError(
             source.shown,
-            f"the column of labels is missing; the file has {listed(reader.columns)}. Name it with --holdout-label",
+            f"the column of labels is missing. Name it with --holdout-label; {_has(reader, label)}",
             column=label,
         )
     chunks = list(reader.chunks(set(classes.columns)))
-    proba = np.concatenate([classes.proba(chunk.frame, source.shown, chunk.row) for chunk in chunks])
     values = joined(chunk.frame.get_column(label) for chunk in chunks)
-    classes = named_or_numbered(classes, values)
-    labels = classes.labels(values, source.shown, 0, missing=False)
+    classes = named_by_labels(classes, values, positive, source.shown)
+    proba = np.concatenate([classes.proba(chunk.frame, source.shown, chunk.row) for chunk in chunks])
+    labels = classes.labels(values, source.shown, 0)
+    classes.check_scale(chunks, labels, source.shown)
+    known = labels != UNLABELLED
+    if not known.all():
+        warn_user(
+            f"{source.shown}, column {shortened(label)}: {int((~known).sum()):,} of {len(known):,} rows have no label, "
+            "and are left out."
+        )
+        proba, labels = proba[known], labels[known]
     absent = np.flatnonzero(np.bincount(labels, minlength=len(classes.names)) == 0)
     if len(absent):
         raise FileProblemError(
@@ -155,9 +241,34 @@ def joined(parts: Iterable[Any]) -> Any:
     return found.to_series()
 
 
-def named_or_numbered(classes: Classes, values: Any) -> Classes:
-    """The classes, with whether labels such as these, of which some may be missing, are names or numbers."""
-    is_name = _as_text(values, classes.names).is_in(classes.names)
+def named_by_labels(classes: Classes, values: Any, positive: str | None, file: str) -> Classes:
+    """The classes, with what labels such as these, of which some may be missing, say about them.
+
+    That is, whether they are names or numbers; and of a score, the names of the two classes.
+    """
+    return _named_or_numbered(classes, values) if classes.names else _two_classes(classes, values, positive, file)
+
+
+def _two_classes(classes: Classes, values: Any, positive: str | None, file: str) -> Classes:
+    text = _as_text(values, [])
+    every = set(text.drop_nulls().to_list())
+    found = every - set(_NO_LABEL)
+    if len(found) == 1 and "-1" in every:  # a class as well, as in -1 and 1, for else there would be one class alone
+        found.add("-1")
+    names = sorted(found, key=lambda name: (float(name), name) if re.fullmatch("-?[0-9]+", name) else (math.inf, name))
+    if len(names) != 2:
+        raise FileProblemError(
+            file,
+            f"--score is for two classes, and the labels are {listed(names) or 'all empty'}; expected two values"
+            + ("" if len(names) < 2 else ". For more classes, give a column of probabilities each, such as p_<class>"),
+            column=values.name,
+        )
+    return classes._replace(names=names, positive=positive_class(names, positive))
+
+
+def _named_or_numbered(classes: Classes, values: Any) -> Classes:
+    as_names = _as_text(values, classes.names)
+    is_name = as_names.is_in(classes.names) | as_names.is_in(_NO_LABEL)
     numbers = [str(i) for i in range(len(classes.names))]
     text = _as_text(values, numbers)
     are_numbers = text.filter(~text.is_in(_NO_LABEL)).is_in(numbers).all()

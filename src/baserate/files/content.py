@@ -150,6 +150,40 @@ class Content:
             self._size += len(data)
 
 
+class WatchedFile:
+    """A file whose bytes are handed over to its `Content` as they are read.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    content : Content, optional
+        Is given what is read.
+    start : int
+        The place to read from.
+    """
+
+    def __init__(self, path: Path, content: Content | None = None, start: int = 0) -> None:
+        self._file, self._content = path.open("rb"), content
+        self.place = self._file.seek(start)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes, or all; fewer only at the end."""
+        data = self._file.read(size)
+        if self._content is not None and data:
+            self._content.take(self.place, data)
+        self.place += len(data)
+        return data
+
+    def guess_size(self) -> float:
+        """The number of bytes of the whole file."""
+        return os.fstat(self._file.fileno()).st_size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 def _entry(path: Path) -> tuple[int, ...] | None:
     """The file system's own data on a file, which changes whenever the file does."""
     try:

@@ -1,5 +1,6 @@
 """The error of a file that cannot be used: which file, which row, which column, what is wrong, and what to do."""
 
+import difflib
 import unicodedata
 from collections.abc import Sequence
 
@@ -25,7 +26,7 @@ class FileProblemError(ValueError):
             where.append(f"row {row + 1:,}")
         if column is not None:
             where.append(f"column {shortened(column)}")
-        super().__init__(f"{', '.join(where)}: {what}.")
+        super().__init__(f"{', '.join(where)}: {what}{'' if what.endswith('?') else '.'}")
 
 
 def printable(text: str) -> str:
@@ -45,6 +46,19 @@ def _shown(character: str) -> str:
     # Control characters, invisible ones that change the direction, line ends, halves of characters, and unknown ones.
     dangerous = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp", "Cs", "Cn")
     return character.encode("unicode_escape").decode() if dangerous else character
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """A question after a name that is not known, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("lable", ["id", "label"])
+    '; did you mean label?'
+    """
+    lower = {other.lower(): other for other in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), list(lower), 1, 0.7)
+    return f"; did you mean {shortened(lower[close[0]])}?" if close else ""
 
 
 def shortened(name: str, most: int = 60) -> str:

@@ -48,7 +48,7 @@ def inspect_state(path: Path, *, level: float = 0.9, keys: int = 10, max_bytes: 
 
 
 def _alone(held: Any, path: Path) -> StreamState:
-    """The state of an adapter or a bank that was saved by itself; its classes have no names."""
+    """The state of an adapter or a bank that was saved by itself; classes are called as its labels are."""
     adapter = held.adapter if isinstance(held, Bank) else held
     if not isinstance(adapter, RegressAndReweight):
         raise FileProblemError(
@@ -60,8 +60,8 @@ def _alone(held: Any, path: Path) -> StreamState:
             f"holds a {type(held).__name__} that was not fitted, so that it knows no class mix; nothing is shown",
         )
     state = StreamState()
-    names = [str(i) for i in range(len(adapter.source_prior_))]
-    state.adapter, state.classes = held, Classes(names, names, numbered=True)
+    names = [str(label) for label in adapter.classes_.tolist()]
+    state.adapter, state.classes = held, Classes(names, names, numbered=adapter.class_names_ is None)
     return state
 
 

@@ -1,15 +1,18 @@
 """The labelled log of ``baserate backtest``, read as a whole."""
 
 import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from baserate.files.columns import Classes, check_stream, find_classes, joined, named_or_numbered, read_holdout
+from baserate.files.columns import Classes, check_stream, find_classes, joined, named_by_labels, read_holdout
 from baserate.files.errors import FileProblemError, listed
 from baserate.files.formats import Chunk, check_readable, open_reader
-from baserate.files.rounds import RoundLength, cut, seconds
+from baserate.files.rounds import RoundLength, cut
+from baserate.files.scales import OutputOptions
 from baserate.files.source import Source
+from baserate.files.times import TimeStamps
 from baserate.frames import polars
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import check_real
@@ -36,6 +39,10 @@ class LogJob(NamedTuple):
         The column of time stamps.
     prefix, names
         The prefix of the columns of probabilities, or their names.
+    outputs : OutputOptions
+        What the model's outputs are: probabilities, percentages or logits, for each class or one score.
+    time_format : str, optional
+        The format of time stamps that are neither ISO 8601 nor numbers.
     """
 
     log: Source
@@ -47,6 +54,8 @@ class LogJob(NamedTuple):
     time: str | None = None
     prefix: str = "p_"
     names: tuple[str, ...] = ()
+    outputs: OutputOptions = OutputOptions()
+    time_format: str | None = None
 
 
 class LabelledLog(NamedTuple):
@@ -66,6 +75,8 @@ class LabelledLog(NamedTuple):
         The number of empty windows just before each round, where it is cut by time.
     sorted : bool
         True if rows had to be put in order.
+    times : (n,) array, optional
+        The time of each row after the holdout, in seconds.
     """
 
     classes: Classes
@@ -75,6 +86,7 @@ class LabelledLog(NamedTuple):
     starts: IntArray | None
     idle: IntArray | None
     sorted: bool
+    times: FloatArray | None = None
 
 
 def read_log(job: LogJob) -> LabelledLog:
@@ -82,13 +94,17 @@ def read_log(job: LogJob) -> LabelledLog:
     check_real(job.share, "--holdout-share", 0.0, 1.0, closed=False)
     if job.rounds.seconds and job.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    if job.time_format is not None and job.time is None:
+        raise ValueError("--time-format is for a column of time stamps; name that with --time.")
     check_readable(job.holdout, job.log)
     classes: Classes | None = None
     held: tuple[FloatArray, IntArray] | None = None
     if job.holdout is not None:
         with contextlib.closing(open_reader(job.holdout)) as reader:
-            classes = find_classes(reader, job.holdout.shown, job.prefix, job.names)
-            classes, held_proba, held_y = read_holdout(job.holdout, reader, classes, job.holdout_label)
+            classes = find_classes(reader, job.holdout.shown, job.prefix, job.names, job.outputs)
+            classes, held_proba, held_y = read_holdout(
+                job.holdout, reader, classes, job.holdout_label, job.outputs.positive
+            )
             held = held_proba, held_y
     classes, proba, y, times = _read(job, classes)
     order = None
@@ -103,7 +119,7 @@ def read_log(job: LogJob) -> LabelledLog:
         _check_holdout(job, classes, held[1], first)
         proba, y, times = proba[first:], y[first:], None if times is None else times[first:]
         _check_labels(job, classes, y)
-    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None)
+    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None, times)
 
 
 def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
@@ -111,19 +127,27 @@ def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, In
     file = job.log.shown
     with contextlib.closing(open_reader(job.log)) as reader:
         own = classes is None
-        classes = find_classes(reader, file, job.prefix, job.names) if classes is None else classes
+        classes = classes or find_classes(reader, file, job.prefix, job.names, job.outputs)
         check_stream(reader, file, classes, job.prefix, [job.label, job.time])
-        parts, labels, stamps = [], [], []
-        for chunk in reader.chunks(set(classes.columns)):
-            parts.append(classes.proba(chunk.frame, file, chunk.row))
-            labels.append(chunk.frame.get_column(job.label))
-            if job.time is not None:
-                column = chunk.frame.get_column(job.time)
-                stamps.append(seconds(column, file, chunk.row, exact=job.rounds.seconds > 0))
-    values = joined(labels)
-    classes = named_or_numbered(classes, values) if own else classes
-    y = classes.labels(values, file, 0, missing=True)
-    return classes, np.concatenate(parts), y, np.concatenate(stamps) if stamps else None
+        used = list(dict.fromkeys([*classes.columns, job.label, *([] if job.time is None else [job.time])]))
+        chunks = [chunk._replace(frame=chunk.frame[used]) for chunk in reader.chunks(set(classes.columns))]
+    values = joined(chunk.frame.get_column(job.label) for chunk in chunks)
+    classes = named_by_labels(classes, values, job.outputs.positive, file) if own else classes
+    y = classes.labels(values, file, 0)
+    if own:
+        classes.check_scale(chunks, y, file)
+    stamps, clock = None, TimeStamps(file, job.time_format)
+    if job.time is not None:
+        stamps = np.concatenate([clock.seconds(chunk.frame.get_column(job.time), chunk.row) for chunk in chunks])
+    # What was read is given up bit by bit: it may be most of the memory.
+    parts = [classes.proba(chunk.frame, file, chunk.row) for chunk in _taken(chunks)]
+    return classes, np.concatenate(parts), y, stamps
+
+
+def _taken(chunks: list[Chunk]) -> Iterator[Chunk]:
+    chunks.reverse()
+    while chunks:
+        yield chunks.pop()
 
 
 def _check_labels(job: LogJob, classes: Classes, y: IntArray) -> None:
@@ -160,8 +184,10 @@ def _starts(job: LogJob, n: int, times: FloatArray | None) -> tuple[IntArray | N
     """The rows that rounds start with, cut as `baserate adapt` does, and the empty windows before each."""
     if job.rounds == RoundLength():
         return None, None
+    pl = polars()
     name = job.time or "row"
-    frame = polars().DataFrame({name: np.zeros(n) if times is None else times})
+    stamps = np.zeros(n) if times is None else times
+    frame = pl.DataFrame({name: pl.Series(np.round(1e6 * stamps).astype(np.int64)).cast(pl.Datetime("us"))})
     pieces = cut(iter([Chunk(frame, 0, 0, 0)]), job.rounds, n, file=job.log.shown, time=name, row=0)
     piece = next(pieces)
     windows = piece.windows

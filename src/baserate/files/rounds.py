@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baserate.files.errors import FileProblemError, shortened
+from baserate.files.errors import shortened
 from baserate.files.formats import Chunk
-from baserate.frames import polars, unnamed
-from baserate.protocols import FloatArray, IntArray
+from baserate.files.times import LATEST, TimeStamps
+from baserate.frames import polars
+from baserate.protocols import IntArray
 
 LONGEST = 100_000
 """The most rows of a round by time: a longer window is several rounds, so that memory stays bounded."""
-LATEST = 1e11
-"""The largest number of seconds since 1970 that is taken for one: the year 5138. In milliseconds, it is 1973."""
 _MOST_ROWS = 10**9  # more do not fit into memory
 _SHORTEST_TIME = 1e-6  # time stamps are no finer
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -107,7 +106,14 @@ def parse_round_length(text: str) -> RoundLength:
 
 
 def cut(
-    chunks: Iterator[Chunk], rounds: RoundLength, size: int, *, file: str, time: str | None, row: int
+    chunks: Iterator[Chunk],
+    rounds: RoundLength,
+    size: int,
+    *,
+    file: str,
+    time: str | None,
+    row: int,
+    time_format: str | None = None,
 ) -> Iterator[Piece]:
     """Pieces of at least `size` rows and of whole rounds; the last one ends where the file does.
 
@@ -124,24 +130,28 @@ def cut(
     file : str
         Its name in messages.
     time : str, optional
-        The column of time stamps.
+        The column of time stamps; rows must be in their order, but for those within a window.
     row : int
         The first row that is wanted; a round starts there.
+    time_format : str, optional
+        The format of time stamps that are neither ISO 8601 nor numbers.
     """
+    stamps = TimeStamps(file, time_format)
     frame: Any = None
     marks: list[tuple[int, int]] = []
-    last: int | None = None  # the window of the row before
     for chunk in chunks:
         skip = max(row - chunk.row, 0) if frame is None else 0
         if skip >= len(chunk.frame):
             continue
         marks.append((chunk.mark_row, chunk.mark))
         fresh = chunk.frame.slice(skip) if skip else chunk.frame
+        if time is not None and len(fresh):
+            stamps.check_order(fresh.get_column(time), chunk.row + skip, rounds.seconds)
         # Relaxed, because a column that was empty so far has no type.
         frame = fresh if frame is None or not len(frame) else polars().concat([frame, fresh], how="vertical_relaxed")
         if len(frame) <= size:
             continue
-        starts, windows = _starts(frame, rounds, time, file, row, last)
+        starts, windows = _starts(frame, rounds, time, stamps, row)
         # The last round may go on in the next chunk.
         whole = starts if windows is None and _is_whole(starts, rounds, row) else starts[:-1]
         begin = 0
@@ -157,10 +167,9 @@ def cut(
             )
             begin = int(i)
         done = int(starts[begin])
-        last = int(windows[done - 1]) if windows is not None and done else last
         frame, row = frame.slice(done), row + done
     if frame is not None and len(frame):
-        starts, windows = _starts(frame, rounds, time, file, row, last)
+        starts, windows = _starts(frame, rounds, time, stamps, row)
         end = row + len(frame)
         of_rounds = None if windows is None else windows[starts[:-1]]
         yield Piece(frame, row, starts, ReadPosition(end, *_from(marks, end)[0][::-1]), of_rounds)
@@ -182,7 +191,7 @@ def _from(marks: list[tuple[int, int]], row: int) -> list[tuple[int, int]]:
 
 
 def _starts(
-    frame: Any, rounds: RoundLength, time: str | None, file: str, row: int, last: int | None
+    frame: Any, rounds: RoundLength, time: str | None, stamps: TimeStamps, row: int
 ) -> tuple[IntArray, IntArray | None]:
     """The first row of each round, and the number of rows; and the window of each row. A round starts at row 0."""
     n = len(frame)
@@ -192,63 +201,7 @@ def _starts(
             found.append(found[-1] + _rows(rounds, row + found[-1]))
         return np.minimum(found, n), None
     assert time is not None
-    windows = np.floor(seconds(frame.get_column(time), file, row, exact=True) / rounds.seconds).astype(np.int64)
-    before = np.concatenate([windows[:1] if last is None else [last], windows[:-1]])
-    early = windows < before
-    if early.any():
-        bad = int(early.argmax())
-        raise FileProblemError(
-            file,
-            f"{frame.get_column(time)[bad]} comes after later times; sort the file by time",
-            row=row + bad,
-            column=time,
-        )
+    windows = np.floor(stamps.seconds(frame.get_column(time), row) / rounds.seconds).astype(np.int64)
     edges = np.concatenate([[0], np.flatnonzero(windows[1:] != windows[:-1]) + 1, [n]])
     parts = [np.arange(start, end, rounds.rows) for start, end in itertools.pairwise(edges.tolist())]
     return np.append(np.concatenate(parts), n).astype(np.int64), windows
-
-
-def seconds(values: Any, file: str, row: int, *, exact: bool = False) -> FloatArray:
-    """Time stamps as seconds: dates and times, text that is one, or numbers, which are seconds already.
-
-    Where not only their order counts (`exact`), numbers that can be no seconds are refused: taken for seconds,
-    milliseconds would silently make a round of every row.
-    """
-    pl = polars()
-    kind = values.dtype
-    times = texts = unnamed(values)
-    if kind == pl.String:
-        times = texts.cast(pl.Float64, strict=False)
-        if times.null_count() == len(times):
-            try:
-                times = texts.str.to_datetime(time_unit="us", strict=False)
-            except pl.exceptions.PolarsError:
-                times = pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
-    if times.dtype.is_temporal() and times.dtype != pl.Time:
-        found = times.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / 1e6
-    elif times.dtype.is_numeric():
-        found = times.cast(pl.Float64)
-    else:
-        found = pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
-    array = found.to_numpy()
-    bad = ~np.isfinite(array.astype(np.float64))
-    if bad.any():
-        i = int(bad.argmax())
-        raise FileProblemError(
-            file,
-            f"holds {shortened(repr(values[i]), 40)}, which is no time that is understood here; expected such as "
-            "2026-03-01T12:30:00, or seconds",
-            row=row + i,
-            column=values.name,
-        )
-    large = np.abs(array) > LATEST
-    if exact and times.dtype.is_numeric() and large.any():
-        i = int(large.argmax())
-        raise FileProblemError(
-            file,
-            f"holds {shortened(repr(values[i]), 40)}; numbers are seconds, and so many are beyond the year 5000. "
-            "Divide milliseconds by 1,000 (microseconds by 1,000,000, nanoseconds by 1,000,000,000), or write dates",
-            row=row + i,
-            column=values.name,
-        )
-    return np.asarray(array, dtype=np.float64)

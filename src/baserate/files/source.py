@@ -6,7 +6,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from baserate.files.content import Content
+from baserate.files.content import Content, WatchedFile
+from baserate.files.packing import PackedFile, packing_of
 
 if TYPE_CHECKING:
     from baserate.files.formats.format import Format
@@ -23,11 +24,14 @@ class Source(NamedTuple):
         Its format.
     content : Content, optional
         Is given what is read, where the file has to be known again.
+    separator : str, optional
+        The character between fields, where an option gives it and the format has one.
     """
 
     name: str
     format: "Format"
     content: Content | None = None
+    separator: str | None = None
 
     @property
     def is_stream(self) -> bool:
@@ -53,6 +57,11 @@ class Source(NamedTuple):
         with closing(Content(self.path, self.shown)) as content:
             yield self._replace(content=content)
 
-    def open(self) -> IO[bytes]:
-        """The bytes."""
-        return sys.stdin.buffer if self.is_stream else self.path.open("rb")
+    def open(self, start: int = 0) -> "IO[bytes] | WatchedFile | PackedFile":
+        """The bytes from a place on, unpacked if the file is compressed; what is read is handed over to `content`."""
+        if self.is_stream:
+            return sys.stdin.buffer
+        packing = packing_of(self.path)
+        if packing is not None:
+            return PackedFile(self.path, packing, self.shown, self.content, start)
+        return WatchedFile(self.path, self.content, start)

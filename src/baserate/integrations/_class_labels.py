@@ -1,47 +1,20 @@
-"""Conversion between class labels and columns of the model's probabilities.
+"""Checks of the class labels that `LabelShiftClassifier` takes."""
 
-Adapters use column numbers; users have labels that are text, numbers or truth values.
-"""
-
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import _num_samples, column_or_1d  # type: ignore[import-untyped]
 
-from baserate.protocols import UNLABELLED, IntArray
+from baserate.class_labels import read_labels, shown, to_columns
+from baserate.known_prior import check_mix
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.validation import series_index
 
 Labels = NDArray[Any]
-
-
-def read_labels(y: Any, n_samples: int) -> list[Any]:
-    """Return labels as plain values, one per sample; missing ones (None, NaN, NA, masked) are None."""
-    if isinstance(y, np.ma.MaskedArray):
-        values = y.tolist()  # of masked arrays, this gives None
-    elif hasattr(y, "isna") and hasattr(y, "to_numpy"):  # pandas, whose NA is neither true nor false
-        values = y.to_numpy(dtype=object, na_value=None).tolist()
-    elif isinstance(y, list | tuple):  # an array made of these would turn NaN among text into the text "nan"
-        values = [value.item() if isinstance(value, np.generic) else value for value in y]
-    else:
-        values = np.asarray(y).tolist()
-    if not isinstance(values, list):
-        raise ValueError(f"y is {y!r}; expected one label per sample, in one dimension.")
-    if values and isinstance(values[0], list):
-        if any(len(row) != 1 for row in values):
-            raise ValueError("y has two dimensions; expected one label per sample, in one dimension.")
-        values = [row[0] for row in values]
-    if len(values) != n_samples:
-        raise ValueError(f"y has {len(values)} labels; expected {n_samples}, one per sample.")
-    return [None if is_missing(value) else value for value in values]
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value means "no label": None, NaN or NA."""
-    try:
-        return value is None or bool(value != value)  # NaN is not itself
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"  # pandas', whose comparison has no truth value
+_ORDERED = {"-1", "0", "1", "false", "true", "no", "yes", "n", "y"}  # in sorted order, the second is the positive one
 
 
 def check_targets(y: Any) -> Labels:
@@ -61,31 +34,11 @@ def check_targets(y: Any) -> Labels:
     return labels
 
 
-def to_columns(y: Any, classes: Labels, n_samples: int) -> IntArray:
-    """Return the column of each label, -1 where it is missing.
-
-    Missing are the labels that `read_labels` turns into None, and the number -1 unless that is a class.
-    """
-    columns: dict[Any, int] = {value: column for column, value in enumerate(classes.tolist())}
-    columns[None] = UNLABELLED
-    columns.setdefault(UNLABELLED, UNLABELLED)
-    try:
-        found = [columns[value] for value in read_labels(y, n_samples)]
-    except KeyError as unknown:
-        raise ValueError(
-            f"y holds {unknown.args[0]!r}, which is none of the classes {shown(classes.tolist())}. Where a label is "
-            "not known, give None or NaN. A new class needs a model that knows it: fit one, and wrap that."
-        ) from None
-    except TypeError as error:  # a value that cannot be a label, such as a list
-        raise ValueError(f"y holds something that is not a label ({error}).") from error
-    return np.array(found, dtype=np.int64)
-
-
 def find_missing(y: Any, classes: Labels | None, n_samples: int) -> NDArray[np.bool_]:
     """Return which labels are missing; if the classes are not known yet, -1 counts as a class."""
     if classes is None:
         return np.array([value is None for value in read_labels(y, n_samples)], dtype=bool)
-    return np.asarray(to_columns(y, classes, n_samples) == UNLABELLED)
+    return np.asarray(to_columns(y, classes.tolist(), n_samples) == UNLABELLED)
 
 
 def check_every_class(columns: IntArray, classes: Labels) -> None:
@@ -117,6 +70,21 @@ def check_classes(classes: ArrayLike, known: Labels) -> None:
         raise ValueError(f"classes leaves out {shown(left_out)}; name every class that y holds, or leave classes out.")
 
 
-def shown(values: list[Any]) -> str:
-    """Return a few values as text for an error message."""
-    return ", ".join(map(repr, values[:10])) + (", ..." if len(values) > 10 else "")
+def check_target(target: ArrayLike | Mapping[Any, float], classes: Labels) -> FloatArray:
+    """Check a known class mix, and return it in the order of the classes."""
+    known = classes.tolist()
+    if set(series_index(target) or []) == set(known):
+        target = dict(cast(Any, target).items())
+    if not isinstance(target, Mapping):
+        if np.ndim(target) == 0 and len(known) == 2 and not {str(label).lower() for label in known} <= _ORDERED:
+            raise ValueError(
+                f"target_prior is one number, and of the classes {shown(known)} none is clearly the positive one; say "
+                f"which share is whose: target_prior={{{known[0]!r}: ..., {known[1]!r}: ...}}."
+            )
+        return check_mix(target, len(known), "target_prior")
+    strange = [label for label in target if label not in known]
+    left_out = [label for label in known if label not in target]
+    if strange or left_out:
+        problem = f"names {shown(strange)}, which is no class" if strange else f"leaves out {shown(left_out)}"
+        raise ValueError(f"target_prior {problem}; give each of the classes {shown(known)} its share.")
+    return check_mix([target[label] for label in known], len(known), "target_prior")

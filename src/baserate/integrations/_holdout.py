@@ -19,7 +19,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_is_fitted,
 )
 
-from baserate.integrations._class_labels import shown, to_columns
+from baserate.class_labels import shown, to_columns
 from baserate.protocols import FloatArray, IntArray
 from baserate.validation import check_integer, check_proba, warn_user
 
@@ -71,7 +71,7 @@ def frozen_holdout(model: Any, X: Any, y: NDArray[Any]) -> Holdout:
             f"estimator is a frozen {type(model).__name__} that was never fitted; fit it first, or give it unfrozen."
         )
     proba = class_probabilities(model, X)
-    return Holdout(model, proba, to_columns(y, known_classes(model), len(proba)))
+    return Holdout(model, proba, to_columns(y, known_classes(model).tolist(), len(proba)))
 
 
 def cross_fitted(owner: Any, X: Any, y: NDArray[Any], params: dict[str, Any]) -> Holdout:
@@ -99,7 +99,7 @@ def cross_fitted(owner: Any, X: Any, y: NDArray[Any], params: dict[str, Any]) ->
     if len(np.unique(tested)) < len(tested):
         raise ValueError(f"cv is {owner.cv!r}, which tests some samples more than once; use one that does not.")
     order = np.argsort(tested)
-    return Holdout(model, np.concatenate(parts)[order], to_columns(y, classes, len(y))[tested[order]])
+    return Holdout(model, np.concatenate(parts)[order], to_columns(y, classes.tolist(), len(y))[tested[order]])
 
 
 def check_routed(params: dict[str, Any], estimator: Any) -> None:
@@ -128,7 +128,7 @@ def _fit_and_predict(
     model.fit(_safe_indexing(X, train), y[train], **_check_method_params(X, params, train))
     own = known_classes(model)
     proba = np.zeros((len(test), len(classes)))
-    proba[:, to_columns(own, classes, len(own))] = class_probabilities(model, _safe_indexing(X, test))
+    proba[:, to_columns(own, classes.tolist(), len(own))] = class_probabilities(model, _safe_indexing(X, test))
     return proba
 
 

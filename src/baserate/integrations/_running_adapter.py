@@ -3,6 +3,7 @@
 from typing import Any
 
 from baserate.adapters import RegressAndReweight
+from baserate.guard import Guard
 from baserate.protocols import FloatArray
 from baserate.trust import Accuracy
 from baserate.validation import check_fitted
@@ -38,6 +39,11 @@ class RunningAdapter:
     known_prior_ = _from_adapter("known_prior_")
     waiting_ = _from_adapter("waiting_")
     missed_labels_ = _from_adapter("missed_labels_")
+
+    @property
+    def guard(self) -> Guard:
+        """The adapter's guard: ``with clf.guard:`` keeps other threads out for several calls."""
+        return self.adapter_.guard if hasattr(self, "adapter_") else Guard()
 
     def log_offsets(self) -> FloatArray:
         """Return the correction as k numbers to add to the calibrated log-probabilities: see `RegressAndReweight`."""

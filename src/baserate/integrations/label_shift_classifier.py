@@ -1,7 +1,7 @@
 """LabelShiftClassifier: keeps any scikit-learn compatible classifier right while the class mix drifts."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, Self
 
@@ -15,12 +15,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping  # type
 from sklearn.utils.validation import _num_samples  # type: ignore[import-untyped]
 
 from baserate.adapters import RegressAndReweight
+from baserate.class_labels import to_columns
 from baserate.integrations._class_labels import (
     check_classes,
     check_every_class,
+    check_target,
     check_targets,
     find_missing,
-    to_columns,
 )
 from baserate.integrations._holdout import (
     bare,
@@ -79,6 +80,7 @@ class LabelShiftClassifier(
     BaseEstimator,  # type: ignore[misc]
     Component,
     saved_as="label_shift_classifier",
+    layout=2,
 ):
     """Meta-classifier that adapts any model to the class mix of its stream, by `RegressAndReweight`.
 
@@ -94,6 +96,10 @@ class LabelShiftClassifier(
         model is not frozen, a warning says that it is trained anew.
     tracker, marginals, calibrator, transductive, floor, bounds, source_prior, max_waiting, gate, alpha
         As in `RegressAndReweight`, with classes in the order of `classes_`.
+    target_prior : (k,) array, dict or float, optional
+        A class mix that is known: in the order of `classes_`, by class label, or of two classes the share of the second
+        one. Predictions are re-weighted to it in full, and nothing is tracked: `partial_fit` is refused, and `tracker`,
+        `transductive` and `gate` have no effect. Default: the mix is tracked.
     cv : int, splitter or iterable of (train, test)
         The splits for cross-fitting; a whole number is the number of stratified folds. No sample may be tested twice;
         samples that are never tested (for example with `TimeSeriesSplit`) are only trained on.
@@ -157,6 +163,7 @@ class LabelShiftClassifier(
             "floor": Maybe(Number(0.0, 1.0)),
             "bounds": Maybe(Plain()),
             "source_prior": Maybe(Plain()),
+            "target_prior": Maybe(Plain()),
             "max_waiting": Whole(),
             "gate": Flag(),
             "alpha": Maybe(Number(0.0, 1.0)),
@@ -179,6 +186,7 @@ class LabelShiftClassifier(
         floor: float | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         source_prior: ArrayLike | None = None,
+        target_prior: ArrayLike | Mapping[Any, float] | None = None,
         max_waiting: int = 10_000,
         gate: bool = True,
         alpha: float | None = 0.05,
@@ -193,6 +201,7 @@ class LabelShiftClassifier(
         self.floor = floor
         self.bounds = bounds
         self.source_prior = source_prior
+        self.target_prior = target_prior
         self.max_waiting = max_waiting
         self.gate = gate
         self.alpha = alpha
@@ -219,7 +228,13 @@ class LabelShiftClassifier(
         else:
             model, proba, columns = cross_fitted(self, X, labels, params)
         check_every_class(columns, known_classes(model))
-        adapter = RegressAndReweight(**{name: getattr(self, name) for name in _PASSED_ON}).fit(proba, columns)
+        adapter = RegressAndReweight(**{name: getattr(self, name) for name in _PASSED_ON})
+        if self.target_prior is not None:
+            target = check_target(self.target_prior, known_classes(model))
+            adapter.set_params(tracker=None, transductive=False, gate=False)
+        adapter.fit(proba, columns, names=known_classes(model).tolist())
+        if self.target_prior is not None:
+            adapter.set_prior(target)
         self.estimator_, self.adapter_ = model, adapter
         return self
 
@@ -241,12 +256,13 @@ class LabelShiftClassifier(
         ids : sequence of str or of int, optional
             An id for each sample, so that its label may be given later: see `update_labels`.
         """
+        self._check_tracking()
         if not hasattr(self, "adapter_"):
             self._begin(X, y, classes, ids)
             return self
         if classes is not None:
             check_classes(classes, self.classes_)
-        columns = None if y is None else to_columns(y, self.classes_, _num_samples(X))
+        columns = None if y is None else to_columns(y, self.classes_.tolist(), _num_samples(X))
         self.adapter_.update(class_probabilities(self.estimator_, X), columns, ids=ids)
         return self
 
@@ -303,7 +319,15 @@ class LabelShiftClassifier(
             Number of labels that were used.
         """
         check_fitted(self, "adapter_")
-        return self.adapter_.update_labels(ids, to_columns(y, self.classes_, len(ids)))
+        self._check_tracking()
+        return self.adapter_.update_labels(ids, to_columns(y, self.classes_.tolist(), len(ids)))
+
+    def _check_tracking(self) -> None:
+        if self.target_prior is not None:
+            raise ValueError(
+                "target_prior is given: the class mix is known, and nothing is tracked. Only predict; to track the "
+                "mix, call set_params(target_prior=None), then fit."
+            )
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -345,7 +369,15 @@ class LabelShiftClassifier(
         if not (self.cv is None or isinstance(self.cv, int)):
             raise TypeError(f"cannot save cv = {self.cv!r}; it has no use after fit: call set_params(cv=5) before.")
         params["estimator"] = state.pop("estimator_", bare(self.estimator))
+        if self.target_prior is not None and hasattr(self, "adapter_"):  # keys of a dict need not be text
+            params["target_prior"] = check_target(self.target_prior, self.classes_)
         return params, {**state, "frozen": is_frozen(self.estimator)}
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {**params, "target_prior": None}, state
 
     @classmethod
     def _from_saved(cls, params: dict[str, Any], state: dict[str, Any]) -> Self:

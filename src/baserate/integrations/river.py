@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from baserate.adapters import RegressAndReweight
-from baserate.integrations._class_labels import is_missing
+from baserate.class_labels import is_missing
+from baserate.guard import Guard
 from baserate.integrations._progressive import Probabilities, ProgressiveHoldout, row_of
 from baserate.integrations._river_estimator import RiverEstimator
 from baserate.protocols import UNLABELLED, FloatArray, RestartableTracker
@@ -132,6 +133,7 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         self._holdout = ProgressiveHoldout(holdout_size, _PER_CLASS)
         self._refit_at = warm_up
         self._round: list[tuple[FloatArray, int]] = []  # samples that wait for the others of their round
+        self.guard = Guard()
 
     @property
     def _wrapped_model(self) -> base.Classifier:
@@ -156,7 +158,10 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
         **kwargs
             Passed to the classifier's `learn_one`, if there is a label.
         """
-        y = None if is_missing(y) else y
+        with self.guard:
+            self._learn(x, None if is_missing(y) else y, kwargs)
+
+    def _learn(self, x: dict[Any, Any], y: Any, kwargs: dict[str, Any]) -> None:
         proba = self.classifier.predict_proba_one(x)
         if y is not None:
             self.classifier.learn_one(x, y, **kwargs)
@@ -169,6 +174,10 @@ class RiverLabelShift(base.Wrapper, base.Classifier):  # type: ignore[type-arg]
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> Probabilities:
         """Return the probability of each label under the current class mix."""
+        with self.guard:
+            return self._adapted(x, kwargs)
+
+    def _adapted(self, x: dict[Any, Any], kwargs: dict[str, Any]) -> Probabilities:
         proba: Probabilities = self.classifier.predict_proba_one(x, **kwargs)
         row = row_of(proba, self._classes)
         if self.adapter_ is None or row is None:

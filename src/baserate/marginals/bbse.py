@@ -143,9 +143,9 @@ class BBSE(BatchEstimator, saved_as="bbse"):
             return
         size = np.abs(direction)
         confused = ", ".join(map(str, np.flatnonzero(size >= 0.3 * size.max())[:8]))
-        advice = "Use a larger holdout, merge these classes (baserate.trust.merge_classes), use RLLS, " + (
-            "or a better model." if self.soft else "soft=True, or a better model."
-        )
+        merging = "merge these classes (baserate.trust.merge_classes), " if len(direction) > 2 else ""
+        softer = "" if self.soft else "soft=True, "
+        advice = f"Use a larger holdout, {merging}use RLLS, {softer}or a better model."
         if sigma_min < _SINGULAR:
             raise ValueError(
                 "the confusion matrix of this holdout is singular: the model's outputs do not tell classes "

@@ -13,11 +13,11 @@ from baserate.simplex import normalise
 from baserate.state.declarations import Maybe, Number, Plain, Saves, Text, Whole, priors
 from baserate.validation import (
     check_all_classes_present,
+    check_held_proba,
     check_integer,
     check_labels,
     check_option,
     check_prior,
-    check_proba,
     check_real,
 )
 
@@ -299,7 +299,7 @@ class MLLS(BatchEstimator, saved_as="mlls"):
                 raise ValueError("proba is missing: without a holdout, give the source_prior to the constructor.")
             self.base_ = self._given_prior(bound, None)
             return self
-        holdout = check_proba(proba)
+        holdout = check_held_proba(proba, y)
         n, k = holdout.shape
         labels = None if y is None else check_labels(y, n, k)
         if self.base == "outputs":

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baserate.files.errors import printable
+from baserate.files.moments import Calendar, Moment
 from baserate.reports.page import LIGHT
 
 try:
     import matplotlib as mpl
+    import matplotlib.dates
     import matplotlib.style
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -31,6 +33,7 @@ except ModuleNotFoundError as error:
 Lines = Mapping[str, NDArray[Any]]
 
 _DASHES = ((), (5.0, 2.0), (1.5, 1.5), (6.0, 1.5, 1.5, 1.5))
+_DAY = 86_400.0
 _MARKED = 12  # points of a line that are marked one by one
 _POINTS = 500  # per line; more would only make the page heavier
 STYLE = {
@@ -156,6 +159,12 @@ class Chart(NamedTuple):
         The height of a dashed line across.
     spans : sequence of (float, float)
         Parts of the horizontal axis that are shaded.
+    alarms : sequence of (float, float)
+        Parts of it that are shaded in the colour of an alarm, and say so.
+    dates : bool
+        True if the horizontal axis is in seconds since 1970, and shows dates.
+    top : float, optional
+        The upper end of the vertical axis in percent, for shares that are far from 100 %.
     """
 
     title: str
@@ -170,6 +179,9 @@ class Chart(NamedTuple):
     log_y: bool = False
     limit: float | None = None
     spans: Sequence[tuple[float, float]] = ()
+    alarms: Sequence[tuple[float, float]] = ()
+    dates: bool = False
+    top: float | None = None
 
 
 def spans(x: NDArray[Any], held: NDArray[np.bool_]) -> list[tuple[float, float]]:
@@ -202,6 +214,16 @@ def chart_svg(chart: Chart, styles: Styles, *, label: str, name: str, height: fl
     with mpl.style.context(["default", STYLE]):
         figure = Figure(figsize=(5.6, height), layout="constrained")
         draw_chart(figure.subplots(), chart, styles)
+        return _svg(figure, label, name)
+
+
+def charts_svg(charts: Sequence[Chart], styles: Styles, *, label: str, name: str, heights: Sequence[float]) -> str:
+    """Charts above each other in one figure, so many inches high each; the rest as in `chart_svg`."""
+    with mpl.style.context(["default", STYLE]):
+        figure = Figure(figsize=(5.6, sum(heights)), layout="constrained")
+        parts = figure.subplots(len(charts), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+        for axes, chart in zip(parts[:, 0], charts, strict=True):
+            draw_chart(axes, chart, styles)
         return _svg(figure, label, name)
 
 
@@ -245,10 +267,60 @@ def draw_chart(axes: Axes, chart: Chart, styles: Styles) -> None:
     if chart.log_y:
         axes.set_yscale("log")
     if chart.stacked or chart.shares:
-        axes.set_ylim(0.0, 1.0)
-        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        axes.set_ylim(0.0, chart.top or 1.0)
+        axes.yaxis.set_major_formatter(lambda share, _: f"{round(100 * share, 9):g} %")
+    if chart.alarms and chart.log_y:
+        axes.set_ylim(top=100.0 * axes.get_ylim()[1])  # room for the word
+    _draw_alarms(axes, chart.alarms)
+    if chart.dates:
+        _show_dates(axes)
     axes.set_title(_verbatim(chart.title))
     axes.set_xlabel(_verbatim(chart.x_label))
+
+
+def _draw_alarms(axes: Axes, alarms: Sequence[tuple[float, float]]) -> None:
+    for first, last in alarms:
+        axes.axvspan(first, last, color=LIGHT["alarm"], alpha=0.13, linewidth=0)
+        axes.axvline(first, color=LIGHT["alarm"], linewidth=1.5)
+    if alarms:
+        left, right = axes.get_xlim()
+        late = alarms[0][0] > left + 0.8 * (right - left)
+        axes.annotate(
+            "▲ alarm",  # in words, too, for those who do not see the colour
+            (alarms[0][0], 0.98),
+            (-4 if late else 4, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="right" if late else "left",
+            va="top",
+            color=LIGHT["alarm"],
+            weight="bold",
+        )
+
+
+def _show_dates(axes: Axes) -> None:
+    """Label an axis in seconds since 1970 with dates."""
+    left, right = axes.get_xlim()
+    typeless: Any = mpl.dates
+    ends = (typeless.num2date(end / _DAY) for end in (left, right))
+    found = typeless.AutoDateLocator(minticks=3, maxticks=6).tick_values(*ends)
+    ticks = [tick for tick in (_DAY * np.asarray(found)).tolist() if left <= tick <= right]
+    calendar = Calendar(left, right)
+    axes.set_xticks(ticks, [calendar.short(Moment(0, tick)) for tick in ticks])
+
+
+def scale_top(values: NDArray[Any], band: NDArray[Any] | None = None) -> float:
+    """The upper end of an axis of shares that starts at 0: room for all values, and for a band unless it is very wide.
+
+    Examples
+    --------
+    >>> round(scale_top(np.array([0.008, 0.1])), 3)
+    0.115
+    """
+    highest = float(np.nanmax(values))
+    if band is not None:
+        highest = max(highest, min(float(np.nanmax(band)), 1.5 * highest))
+    return min(1.15 * highest, 1.0) or 1.0
 
 
 def legend_entry(name: str, style: LineStyle) -> str:

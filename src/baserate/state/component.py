@@ -3,6 +3,7 @@
 import copy
 from typing import Any, ClassVar, Self
 
+from baserate.guard import Guard
 from baserate.parameters import Parametrised, clone
 from baserate.state.declarations import Saves
 from baserate.state.registry import register
@@ -31,9 +32,11 @@ class Component(Parametrised):
         cls._saved_as, cls._layout = register(cls, saved_as), layout
 
     def get_state(self) -> dict[str, Any]:
-        """Return the running state: all attributes that are not parameters."""
+        """Return the running state: all attributes that are not parameters; a guard against other threads is none."""
         params = self.get_params(deep=False)
-        return {name: value for name, value in vars(self).items() if name not in params}
+        return {
+            name: value for name, value in vars(self).items() if name not in params and not isinstance(value, Guard)
+        }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore a copy of a state from `get_state`; two objects never share state."""

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,13 @@ def dumps(obj: Any) -> bytes:
             f"cannot save a {type(obj).__name__}; expected an object of baserate, or of a subclass of "
             "baserate.state.Component."
         )
+    buffer = io.BytesIO()
+    with getattr(obj, "guard", nullcontext()):  # so that no other thread moves it meanwhile
+        _write(obj, buffer)
+    return buffer.getvalue()
+
+
+def _write(obj: Component, file: io.BytesIO) -> None:
     arrays: list[np.ndarray[Any, Any]] = []
     manifest = {
         "format": "baserate",
@@ -34,14 +42,12 @@ def dumps(obj: Any) -> bytes:
         "version": __version__,
         "object": _encode(obj, arrays, type(obj).__name__),
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo("manifest.json", _EPOCH), json.dumps(manifest))
         for i, array in enumerate(arrays):
             member = io.BytesIO()
             np.lib.format.write_array(member, array, allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{i}.npy", _EPOCH), member.getvalue())
-    return buffer.getvalue()
 
 
 def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:

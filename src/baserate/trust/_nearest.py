@@ -12,6 +12,8 @@ def distance_to_nearest(
 ) -> float:
     """Return the distance to the nearest of the references ``first:end`` except `left_out`; infinite if there is none.
 
+    No reference is left out if `left_out` is the number of references.
+
     `room` is scratch space for as many numbers as there are references.
     """
     totals = room[first:end]

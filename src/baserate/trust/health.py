@@ -1,14 +1,15 @@
 """Diagnosis of a holdout: problems that make adapting unreliable, and what to do about them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtri
 
+from baserate.class_labels import called
 from baserate.protocols import FloatArray, IntArray
-from baserate.validation import check_labels, check_prior, check_proba, check_real, check_vector
+from baserate.validation import check_held_proba, check_labels, check_prior, check_proba, check_real, check_vector
 
 SMALL, MISSING, CONFUSED, CALIBRATION = "small", "missing", "confused", "calibration"
 FEW = 10
@@ -16,7 +17,8 @@ FEW = 10
 BLIND = 0.1
 """Largest total variation distance between class mixes that may go undetected without a warning."""
 LEAST_SINGULAR = 0.05
-"""Least singular value of the confusion matrix; below it, noise is amplified more than twenty times."""
+"""Least singular value of the confusion matrix; below it, noise is amplified more than twenty times, or, by likelihood,
+more than twenty times as many samples are needed as with labels."""
 _SIGNIFICANT = 0.001  # probability of a warning about the calibration of a healthy holdout
 _POINTS = 0.02  # largest acceptable difference of confidence and accuracy
 _RELATIVE = 0.25  # largest acceptable difference of a class's share from its mean probability, relative
@@ -24,6 +26,7 @@ _BINS, _PER_BIN = 10, 20
 _TOGETHER = 0.3  # of the largest entry of the singular vector, from which on a class counts as confused
 _LARGEST = 300  # classes up to which confused ones are named
 _SHOWN = 8
+_LEAST_SHOWN = 1e-3  # singular value below which the amplification is not given as a number
 
 
 class HoldoutWarning(UserWarning):
@@ -73,6 +76,9 @@ def health(
     sigma_min: float | None = None,
     slack: ArrayLike | None = None,
     source_prior: ArrayLike | None = None,
+    names: Sequence[Any] | None = None,
+    *,
+    likelihood: bool = False,
 ) -> list[Problem]:
     """Return the problems of a holdout that would make adapting unreliable; an empty list if there are none.
 
@@ -91,6 +97,12 @@ def health(
         The change of each class's share that errors of the holdout alone could cause, if it is known.
     source_prior : (k,) array, optional
         The class mix that the probabilities assume, if it is not the holdout's; calibration is then judged there.
+    names : sequence, optional
+        What to call the classes in messages. Default: their numbers.
+    likelihood : bool
+        True if the class mix is followed by the likelihood of single samples, as by the default tracker, and not by
+        estimates that invert a confusion matrix. How well classes can be told apart is then judged with all of them
+        equally common: that the mean probabilities of a rare class are small in any case does no harm.
 
     Examples
     --------
@@ -99,23 +111,31 @@ def health(
     confused (0, 1)
     calibration ()
     """
-    rows = check_proba(proba)
+    rows = check_held_proba(proba, y)
     n, k = rows.shape
     labels = check_labels(y, n, k)
     calibrated_rows = rows if calibrated is None else check_proba(calibrated, k, "calibrated")
     if len(calibrated_rows) != n:
         raise ValueError(f"calibrated has {len(calibrated_rows)} rows; expected {n}, one for each of proba.")
     counts = np.bincount(labels, minlength=k)
-    found = _numbers(counts, None if slack is None else check_vector(slack, k, "slack"))
+    found = _numbers(counts, None if slack is None else check_vector(slack, k, "slack"), names)
     if n == 0 or counts.min() == 0:
         return found  # neither confusion nor calibration can be judged
     if sigma_min is not None:
         check_real(sigma_min, "sigma_min", 0.0, np.inf)
-    found += _confusion(calibrated_rows, labels, counts, sigma_min)
-    weights = np.ones(n)
+    weights, assumed = np.ones(n), counts / n
     if source_prior is not None:
-        weights = (check_prior(source_prior, k, "source_prior", positive=True) * n / counts)[labels]
-    return found + _calibration(calibrated_rows, labels, weights)
+        assumed = check_prior(source_prior, k, "source_prior", positive=True)
+        weights = (assumed * n / counts)[labels]
+    at_even = None
+    if likelihood:
+        # The mean of these by class is the Fisher information on the class mix, at an even mix, for each sample.
+        at_even = calibrated_rows / assumed
+        at_even /= at_even.sum(axis=1, keepdims=True)
+    found += _confusion(
+        calibrated_rows if at_even is None else at_even, labels, sigma_min, names, likelihood=likelihood
+    )
+    return found + _calibration(calibrated_rows, labels, weights, names)
 
 
 def merge_classes(proba: ArrayLike, groups: Sequence[Sequence[int]]) -> Merged:
@@ -153,19 +173,22 @@ def merge_classes(proba: ArrayLike, groups: Sequence[Sequence[int]]) -> Merged:
     return Merged(merged, mapping)
 
 
-def _named(classes: IntArray) -> str:
-    return ", ".join(map(str, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
+def _named(classes: IntArray, names: Sequence[Any] | None) -> str:
+    shown = ", ".join(called(c, names) for c in classes[:_SHOWN].tolist())
+    return shown + (", ..." if len(classes) > _SHOWN else "")
 
 
-def _numbers(counts: IntArray, slack: FloatArray | None) -> list[Problem]:
+def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | None) -> list[Problem]:
     found = []
+    more = len(counts) > 2  # of two classes, none can be dropped or merged
+    merging = ", or merge it with a class like it (baserate.trust.merge_classes)" if more else ""
     missing = np.flatnonzero(counts == 0)
     if len(missing):
         found.append(
             Problem(
                 MISSING,
-                f"the holdout has no sample of class {_named(missing)}; what the model makes of it is unknown, and its "
-                "samples will be booked to other classes. Label some, or drop the column.",
+                f"the holdout has no sample of class {_named(missing, names)}; what the model makes of it is unknown, "
+                f"and its samples will be booked to other classes. Label some{', or drop the column' if more else ''}.",
                 tuple(missing.tolist()),
             )
         )
@@ -174,8 +197,8 @@ def _numbers(counts: IntArray, slack: FloatArray | None) -> list[Problem]:
         found.append(
             Problem(
                 SMALL,
-                f"the holdout has fewer than {FEW} samples of class {_named(few)}; its share can be far off. Label "
-                "more of it, or merge it with a class like it (baserate.trust.merge_classes).",
+                f"the holdout has fewer than {FEW} samples of class {_named(few, names)}; its share can be far off. "
+                f"Label more of it{merging}.",
                 tuple(few.tolist()),
             )
         )
@@ -192,7 +215,9 @@ def _numbers(counts: IntArray, slack: FloatArray | None) -> list[Problem]:
     return found
 
 
-def _confusion(proba: FloatArray, labels: IntArray, counts: IntArray, sigma_min: float | None) -> list[Problem]:
+def _confusion(
+    proba: FloatArray, labels: IntArray, sigma_min: float | None, names: Sequence[Any] | None, *, likelihood: bool
+) -> list[Problem]:
     k = proba.shape[1]
     classes: tuple[int, ...] = ()
     who = "some classes"
@@ -202,25 +227,41 @@ def _confusion(proba: FloatArray, labels: IntArray, counts: IntArray, sigma_min:
     else:
         means = np.zeros((k, k))
         np.add.at(means, labels, proba)
-        _, values, right = np.linalg.svd((means / counts[:, np.newaxis]).T)
+        _, values, right = np.linalg.svd((means / np.bincount(labels)[:, np.newaxis]).T)
         sigma_min = float(values[-1]) if sigma_min is None else sigma_min
         if sigma_min >= LEAST_SINGULAR:
             return []
         size = np.abs(right[-1])
         alike = np.flatnonzero(size >= _TOGETHER * size.max())
-        classes, who = tuple(alike.tolist()), f"classes {_named(alike)}"
-    merging = f"; or make one class of them: baserate.trust.merge_classes(proba, [{classes}])" if classes else ""
-    return [
-        Problem(
-            CONFUSED,
-            f"the model hardly tells {who} apart (sigma_min = {sigma_min:.2g}): noise in their shares is amplified up "
-            f"to {1 / max(sigma_min, 1e-12):.0f} times. Use a larger holdout, or a better model{merging}.",
-            classes,
+        classes, who = tuple(alike.tolist()), f"classes {_named(alike, names)}"
+    times = f"up to {1 / sigma_min:.0f}" if sigma_min > _LEAST_SHOWN else f"more than {1 / _LEAST_SHOWN:,.0f}"
+    # Two classes cannot be merged: there would be nothing left to follow.
+    merging = (
+        f"; or make one class of them: baserate.trust.merge_classes(proba, [{classes}])" if classes and k > 2 else ""
+    )
+    if likelihood:
+        message = (
+            f"the model hardly tells {who} apart: even if {'both' if k == 2 else 'all classes'} were equally common, "
+            f"following their shares would take {times} times as many rows as with labels (sigma_min = "
+            f"{sigma_min:.2g}). Use a better model, or label some rows of the stream{merging}."
         )
-    ]
+    elif k == 2:
+        message = (
+            f"the model's mean probabilities hardly tell {who} apart (sigma_min = {sigma_min:.2g}): noise in estimates "
+            f"of their shares is amplified {times} times. Use larger batches, a larger holdout, a better model, "
+            "or the default tracker, which does not need these estimates."
+        )
+    else:
+        message = (
+            f"the model hardly tells {who} apart (sigma_min = {sigma_min:.2g}): noise in their shares is amplified "
+            f"{times} times. Use a larger holdout, or a better model{merging}."
+        )
+    return [Problem(CONFUSED, message, classes)]
 
 
-def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> list[Problem]:
+def _calibration(
+    proba: FloatArray, labels: IntArray, weights: FloatArray, names: Sequence[Any] | None
+) -> list[Problem]:
     n, k = proba.shape
     found = []
     # Classes: their mean probability must be their share.
@@ -234,9 +275,10 @@ def _calibration(proba: FloatArray, labels: IntArray, weights: FloatArray) -> li
         found.append(
             Problem(
                 CALIBRATION,
-                f"the model thinks of class {worst} in {100 * (shares + gaps)[worst]:.1f} % of cases where the holdout "
-                f"has it in {100 * shares[worst]:.1f} %, which would be tracked as a shift (classes {_named(off)}). "
-                "Use a calibrator with biases (BCTS), or give the source_prior that the model was trained on.",
+                f"the model thinks of class {called(worst, names)} in {100 * (shares + gaps)[worst]:.1f} % of cases "
+                f"where the holdout has it in {100 * shares[worst]:.1f} %, which would be tracked as a shift (classes "
+                f"{_named(off, names)}). Use a calibrator with biases (BCTS), or give the source_prior that the model "
+                "was trained on.",
                 tuple(off.tolist()),
             )
         )

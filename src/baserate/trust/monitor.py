@@ -1,5 +1,6 @@
 """TrustMonitor: the trust signals of an adapter, fed by one stream."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -143,6 +144,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         labels: IntArray | None,
         source_prior: FloatArray,
         tracker: Tracker,
+        names: Sequence[Any] | None = None,
     ) -> Self:
         """Learn a holdout with every class, if there is one, as the model gives it, and calibrated; and the tracker."""
         k = len(source_prior)
@@ -157,7 +159,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             self._band_takes_rounds = self._band.needs_rounds(tracker)
             self._accuracy = AccuracyEstimate().fit(calibrated, labels, source_prior)
             if self.alpha is not None and self.checks_:
-                self.check_ = AssumptionCheck(self.alpha).fit(raw, labels)
+                self.check_ = AssumptionCheck(self.alpha).fit(raw, labels, names)
                 self._unknown = UnknownMass(window=2000 // _ONE_IN).fit(raw, labels)
         self._begin()
         return self

@@ -44,7 +44,7 @@ def test_an_alarm_holds_half_of_the_correction_back_and_ends():
         adapter.update(batch)
     assert adapter.assumption_alarm_
     assert adapter.assumption_evidence_ >= 20
-    assert "too high" in str(adapter.assumption_findings_[0])
+    assert "label shift would give" in str(adapter.assumption_findings_[0])
     assert adapter.fallback_active_
     assert adapter.correction_weight_ <= 0.5
     assert adapter.fallback_reason_ == "the stream does not look like label shift"
@@ -277,3 +277,37 @@ def test_the_check_can_be_left_out():
         RegressAndReweight(gate="yes").fit(*holdout())
     with pytest.raises(ValueError, match="alpha"):
         RegressAndReweight(alpha=1.5).fit(*holdout())
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_a_fallback_is_a_weight_below_one(gate):
+    """Over a stream that is honest, that lies, that repeats itself, and of which some labels come."""
+    rng = np.random.default_rng(3)
+    y = (rng.random(150) < 0.5).astype(int)
+    second = rng.beta(1.0 + 2.0 * y, 3.0 - 2.0 * y)
+    adapter = RegressAndReweight(gate=gate, calibrator=None).fit(second, y)
+    weights = set()
+
+    def look():
+        reduced = adapter.correction_weight_ < 1.0
+        assert adapter.fallback_active_ == reduced
+        assert bool(adapter.fallback_reason_) == reduced
+        assert (adapter.fallback_since_ is not None) == reduced
+        weights.add(adapter.correction_weight_)
+
+    for share in (0.5, 0.55, 0.8, 0.95, 0.3):
+        for _ in range(12):
+            second = rng.beta(1.0 + 4.0 * share, 1.0 + 4.0 * (1.0 - share), size=60)
+            before = adapter.fallback_active_
+            step = adapter.step(second)
+            assert step.flags["fallback"] == before, "as it was when the step was predicted"
+            look()
+    for prior in ([0.5, 0.5], [0.1, 0.9], [0.9, 0.1], [0.45, 0.55]):
+        adapter.set_prior(prior)
+        look()
+    adapter.update(np.full(2000, 0.7))
+    look()
+    adapter.reset()
+    look()
+    assert (len(weights) > 2) == gate, weights
+    assert not weights <= {0.0, 0.5, 1.0} or not gate, "a part that only a rehearsal leaves"

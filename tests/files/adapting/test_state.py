@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from baserate import state
-from baserate.files.adapting.state import FileProgress, LabelCounts, StreamState, load_stream_state
+from baserate.files.adapting.state import DecisionCounts, FileProgress, LabelCounts, StreamState, load_stream_state
 from baserate.files.rounds import ReadPosition
 
 from ..killing import done, killed_in_the_midst
@@ -50,3 +50,18 @@ def test_what_is_loaded_shares_nothing_with_where_it_came_from():
     plain["file"]["options"]["--rounds"] = None
     assert other.classes.names == ["cat", "dog", "eel"]
     assert other.file.options["--rounds"] == [50, 0.0]
+
+
+def test_decisions_are_those_of_the_rows(monkeypatch):
+    Path("c.csv").write_text("true,cat,dog,eel\ncat,0,1,1\ndog,1,0,1\neel,1,1,0\n")
+    killed_in_the_midst([*words("csv"), "--costs", "c.csv"], monkeypatch)
+    held = load_stream_state(Path("kept").read_bytes(), Path("kept"))
+    file = held.unfinished
+    assert isinstance(file.decided, DecisionCounts)
+    assert sum(file.decided.counts) == file.position.row > 0
+    for wrong in (file.decided._replace(counts=(0, 0, 0)), None):
+        held.file = file._replace(decided=wrong)
+        with pytest.raises(ValueError, match="does not have the decisions on its rows"):
+            state.loads(state.dumps(held))
+    held.file = file
+    assert state.loads(state.dumps(held)).file.decided == file.decided

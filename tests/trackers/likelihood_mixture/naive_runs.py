@@ -73,7 +73,7 @@ class NaiveRuns:
             run.weight -= h
             ended += h
         if not self.runs or self.runs[-1].n >= 10:
-            if len(self.runs) == (7 if self.k <= FULL else 3):
+            if len(self.runs) == (7 if self.k <= FULL else 2):
                 ended += self.drop()
             self.runs.append(Run((self.prior + 1 / self.k) / 2, self.t))
         self.of_prior += 0.25 * ended

@@ -76,7 +76,7 @@ def test_classes_that_the_holdout_hardly_has_are_not_moved_to(size, weight):
 
 
 def test_falling_back_by_rehearsal_begins_at_a_quarter_and_ends_at_half():
-    proba, y = np.array([[0.1, 0.9]] * 20), np.array([0, 1] * 10)
+    proba, y = np.array([[0.1, 0.9]] * 1000), np.array([0, 1] * 500)
     gate = Gate().fit(proba, y)
     gate.update([0.3, 0.7])
     assert gate.active_

@@ -2,29 +2,30 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._sightings import sightings
 from baserate.adapters._source import calibrate, changes_nothing
+from baserate.adapters.regress_and_reweight.abilities import correctable, idling, restartable
+from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, arranged, read_holdout, same_columns
 from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts, reads_estimates
-from baserate.adapters.regress_and_reweight.late_labels import LateLabels, correctable
+from baserate.adapters.regress_and_reweight.late_labels import LateLabels
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
 from baserate.adapters.regress_and_reweight.saved import SAVED
+from baserate.guard import Guard, copied_alone, guarded
 from baserate.marginals import BBSE
 from baserate.protocols import (
     Calibrator,
     Evidence,
     FloatArray,
-    IdlingTracker,
     IntArray,
     Key,
     LeaveOneOutTracker,
     MarginalEstimator,
-    RestartableTracker,
+    NamedStep,
     Step,
     Tracker,
 )
@@ -81,10 +82,16 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     ----------
     source_prior_ : (k,) array
         The class mix the model's probabilities assume.
+    classes_ : (k,) array
+        The class label of each column of probabilities: numbers, unless `y` was text or truth values.
+    columns_ : list of str or None
+        The names of the columns, if the holdout was a frame.
     tracker_, marginals_, calibrator_
         The fitted parts. `marginals_` is None by default if the tracker, like `LikelihoodMixture`, reads no estimates.
     rounds_ : int
         The number of rounds so far, including those that `idle` was told of.
+    guard : Guard
+        Lets one thread in at a time; ``with adapter.guard:`` holds it for several calls.
 
     Examples
     --------
@@ -134,23 +141,35 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.max_waiting = max_waiting
         self.gate = gate
         self.alpha = alpha
+        self.guard = Guard()
 
-    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None) -> Self:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copied_alone(self, memo)
+
+    @guarded
+    def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None, *, names: Names = None) -> Self:
         """Learn from the holdout: the source prior, the calibration, and how far the model can be trusted.
 
         Parameters
         ----------
-        proba : (n, k) array
-            The model's probabilities on labelled samples it was not trained on.
-        y : (n,) array of int
-            Their labels, as column numbers of `proba`.
+        proba : (n, k) array, frame, or (n,) array
+            The model's probabilities on labelled samples it was not trained on. Of two classes, those of the second one
+            (of labels that are text: in sorted order) are enough. Later frames may have their columns in another order.
+        y : (n,) array
+            Their labels: column numbers of `proba`, or text or truth values. Those are the names of a frame's columns
+            (after a prefix such as ``p_``), or columns are in their sorted order, as in scikit-learn's `classes_`.
+        names : sequence, optional
+            Class names for warnings, such as ``model.classes_``. Default: labels that are text, or names of columns.
         """
-        late = LateLabels(self.max_waiting)
-        self._take_over(fit_parts(self.get_params(deep=False), proba, y, running=None))
+        late, holdout = LateLabels(self.max_waiting), read_holdout(proba, y, names)
+        self._take_over(fit_parts(self.get_params(deep=False), holdout, running=None), holdout)
         self._late, self.rounds_ = late, 0
         return self
 
-    def refit(self, proba: ArrayLike, y: ArrayLike, previous: Sequence[int | None] | None = None) -> Self:
+    @guarded
+    def refit(
+        self, proba: ArrayLike, y: ArrayLike, previous: Sequence[int | None] | None = None, *, names: Names = None
+    ) -> Self:
         """Switch to a redeployed model: learn from its holdout, and keep the class mix tracked so far.
 
         Parameters
@@ -161,6 +180,8 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             For added or retired classes: for each column of `proba`, the column it was until now, or None for a new
             class. New classes start with their share of the holdout; the others divide the rest as they did last. The
             tracker restarts from there, and samples no longer wait for labels. Default: the classes are the same.
+        names : sequence, optional
+            As in `fit`.
 
         Examples
         --------
@@ -175,27 +196,30 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         check_fitted(self, "source_prior_")
         params = self.get_params(deep=False)
         if previous is None:
-            self._take_over(fit_parts(params, proba, y, running=self.tracker_))
+            holdout = same_columns(proba, y, self.columns_, self.class_names_, names)
+            self._take_over(fit_parts(params, holdout, running=self.tracker_), holdout)
             self._correction.jump(self.tracker_.predict(), self.rounds_)
             return self
         before = self.prior_
         places = check_previous(previous, check_proba(proba).shape[1], len(before))
-        renewed = copy.copy(self)
-        renewed._take_over(fit_parts(params, proba, y, running=None))
+        renewed, holdout = copy.copy(self), read_holdout(proba, y, names)
+        renewed._take_over(fit_parts(params, holdout, running=None), holdout)
         renewed._late = LateLabels(self.max_waiting)
         renewed._late.missed_ = self.missed_labels_
         renewed.set_prior(carried_over(before, renewed.source_prior_, places))
         self.__dict__ = renewed.__dict__
         return self
 
-    def _take_over(self, parts: Parts) -> None:
+    def _take_over(self, parts: Parts, holdout: NamedHoldout) -> None:
         self.source_prior_, self.tracker_, self.marginals_ = parts.source.prior, parts.tracker, parts.marginals
         self.calibrator_, self._calibration_offsets = parts.source.calibrator, parts.source.offsets
         self._is_calibrated = changes_nothing(parts.source.calibrator)
         self._reads_estimates = reads_estimates(parts.tracker)
         self._monitor, self._correction = parts.monitor, parts.correction
         self._correction.start(self.tracker_.predict())
+        self.columns_, self.class_names_ = holdout.columns, holdout.classes
 
+    @guarded
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
         check_fitted(self, "source_prior_")
@@ -210,8 +234,9 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         A row whose possible classes all have a prior of zero is returned calibrated, but uncorrected. In shadow mode,
         and while the gate has switched the correction off, all rows are returned unchanged.
         """
-        raw = self.check_rows(proba)
-        return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
+        with self.guard.lock:
+            raw = self.check_rows(proba)
+            return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
         """Learn from one round.
@@ -220,20 +245,22 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         ----------
         proba : (n, k) array
             The model's probabilities. An empty batch is a round without evidence.
-        y : (n,) array of int, optional
-            Labels where they are known, -1 or NaN where not.
+        y : (n,) array, optional
+            Labels where they are known; -1, None or NaN where not.
         ids : sequence of str or of int, optional
             An id for each sample, by which its label may come later: see `update_labels`.
         """
-        self._round(proba, y, ids)
+        with self.guard.lock:
+            self._round(proba, y, ids)
 
     def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
         """Predict a batch, then learn from it as `update` does; return the prediction and the prior it used."""
-        return self._round(proba, y, ids)
+        with self.guard.lock:
+            return self._round(proba, y, ids)
 
     def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key] | None) -> Step:
         raw = self.check_rows(proba)
-        labels = None if y is None else check_labels(y, *raw.shape, missing=True)
+        labels = None if y is None else check_labels(y, *raw.shape, missing=True, classes=self.class_names_)
         names = [] if ids is None else self._late.check_new(ids, len(raw), self.tracker_)
         calibrated = self.calibrate(raw)
 
@@ -260,7 +287,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         # Watch: the trust signals decide how much of the correction the next round uses.
         verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
         correction.heed(verdict, self.rounds_)
-        return step
+        return step if self.class_names_ is None else NamedStep.of(step, self.classes_)
 
     def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return a batch's corrected probabilities, and the (mean) class prior as tracked and as used."""
@@ -283,6 +310,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         z = self.sightings(calibrated, labels, starts)[0] if self._reads_estimates else self.source_prior_  # line 4
         tracker.update(z, Evidence(calibrated, self.source_prior_, labels, starts, checked=True))  # line 5
 
+    @guarded
     def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
         """Learn the labels of samples of earlier rounds, in place of what was inferred about those samples.
 
@@ -292,8 +320,8 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         ----------
         ids : sequence of str or of int
             The ids that the samples had in `step` or `update`. Unknown ids are counted in `missed_labels_`.
-        y : (n,) array of int
-            Their labels; -1 or NaN: still unknown.
+        y : (n,) array
+            Their labels; -1, None or NaN: still unknown.
 
         Returns
         -------
@@ -316,26 +344,24 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         check_fitted(self, "source_prior_")
         tracker = correctable(self.tracker_)
         used = 0
-        for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_))):
+        for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_), self.class_names_)):
             self._correction.judge(batch.proba * batch.ratios, batch.own, batch.labels, self.rounds_)
             tracker.correct(batch.note, batch.proba, batch.labels)
             used += len(batch.labels)
         self._correction.jump(self.tracker_.predict(), self.rounds_)
         return used
 
+    @guarded
     def set_prior(self, q: ArrayLike) -> None:
         """Restart tracking from a known class mix. Earlier samples no longer wait for their labels."""
         check_fitted(self, "source_prior_")
         prior = check_prior(q, len(self.source_prior_), "q")
-        if not isinstance(self.tracker_, RestartableTracker):
-            raise TypeError(
-                f"{type(self.tracker_).__name__} cannot start from a given prior; it has no method restart(birth)."
-            )
-        self.tracker_.restart(prior)
+        restartable(self.tracker_).restart(prior)
         self._late.clear()
         self._monitor.restart(prior)
         self._correction.jump(self.tracker_.predict(), self.rounds_)
 
+    @guarded
     def idle(self, rounds: int) -> None:
         """Let a number of rounds pass without samples: the class mix may have moved, and the band widens.
 
@@ -344,15 +370,14 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         """
         check_fitted(self, "source_prior_")
         check_integer(rounds, "rounds", 0)
-        if not isinstance(self.tracker_, IdlingTracker):
-            raise TypeError(f"{type(self.tracker_).__name__} counts rounds with samples alone; it has no method idle.")
-        self.tracker_.idle(rounds)
+        idling(self.tracker_).idle(rounds)
         self.rounds_ += rounds
         self._correction.jump(self.tracker_.predict(), self.rounds_)
 
     def check_rows(self, proba: ArrayLike) -> FloatArray:
         """Check a batch of probabilities, without calibrating it."""
         check_fitted(self, "source_prior_")
+        proba = proba if self.columns_ is None else arranged(proba, self.columns_)
         return check_proba(proba, len(self.source_prior_))
 
     def calibrate(self, rows: FloatArray) -> FloatArray:
@@ -362,19 +387,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def _leaves_alone(self) -> bool:
         """Return True if predictions are the model's own."""
         return not self.enabled or self._correction.off_
-
-    def project(self, tracked: FloatArray) -> FloatArray:
-        """Return the class priors nearest to tracked vectors, one per row, within the bounds."""
-        return self._correction.project(tracked)
-
-    def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
-        """Estimate the class mixes of checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
-
-        The source prior stands in for estimates that the tracker does not read.
-        """
-        if not self._reads_estimates:
-            return np.tile(self.source_prior_, (len(starts) - 1, 1))
-        return sightings(self.marginals_, proba, labels, starts)
 
     @classmethod
     def examples(cls) -> list[Self]:

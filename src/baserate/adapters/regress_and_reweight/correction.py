@@ -12,6 +12,8 @@ from baserate.trust.gate import FAR, Gate
 from baserate.trust.monitor import Verdict
 from baserate.validation import LEAST_PRIOR
 
+_IN_PART = "on the holdout, weighted to the tracked class mix, a part of the correction does better than all of it"
+
 
 class Gated(NamedTuple):
     """Class priors as far as the gate lets the correction through, and the log-offsets that lead there.
@@ -63,7 +65,7 @@ class Correction(Component, saved_as="correction"):
     off_ : bool
         Whether the gate leaves the model alone, uncalibrated, too.
     fallback_, reason_, since_
-        Whether the gate holds the correction back, why, and since which round.
+        Whether less than the whole correction is used, why, and since which round.
     alarm_ : bool
         Whether an alarm of the check of label shift lasts; it ends when a fresh check stays silent.
     """
@@ -170,7 +172,8 @@ class Correction(Component, saved_as="correction"):
         self.alarm_ = gate.doubted_
         if not self.gated:
             return
-        self.off_, self.fallback_, self.reason_ = gate.off_, gate.active_, gate.reason_
+        self.off_, self.fallback_ = gate.off_, gate.weight_ < 1.0
+        self.reason_ = gate.reason_ or (_IN_PART if self.fallback_ else "")
         if not self.fallback_:
             self.since_ = None
         elif self.since_ is None:

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters._sightings import fit_marginals, needs_labels, new_marginals, sigma_min
 from baserate.adapters._source import Source, learn_source
+from baserate.adapters.regress_and_reweight.columns import NamedHoldout
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
 from baserate.parameters import clone
 from baserate.protocols import BindableTracker, ConfusionEstimator, EvidenceTracker, TolerantTracker, Tracker
 from baserate.trackers import LikelihoodMixture
 from baserate.trust import HoldoutWarning, health
+from baserate.trust.column_order import check_column_order
 from baserate.trust.health import CONFUSED
 from baserate.trust.monitor import TrustMonitor
 from baserate.validation import check_has_methods, check_limits, check_option, warn_user
@@ -30,14 +33,14 @@ class Parts(NamedTuple):
     monitor: TrustMonitor
 
 
-def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | None, running: Tracker | None) -> Parts:
+def fit_parts(params: dict[str, Any], holdout: NamedHoldout, running: Tracker | None) -> Parts:
     """Fit every part on a holdout; refuses before anything that runs is touched.
 
     Parameters
     ----------
     params : dict
         The parameters of the adapter.
-    proba, y
+    holdout : NamedHoldout
         The holdout.
     running : Tracker, optional
         The tracker to go on with; a copy of it does. Default: a new one, as the parameters say.
@@ -47,13 +50,15 @@ def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | No
     if gate and alpha is None:
         raise ValueError("alpha is None, and the gate needs it; give a number such as 0.05, or set gate=False.")
     marginals = _new_marginals(params, running)
-    if y is None and marginals is not None and needs_labels(marginals):
+    if holdout.y is None and marginals is not None and needs_labels(marginals):
         raise ValueError(
             f"y is missing: {type(marginals).__name__} needs a labelled holdout. Give one, or use an estimator "
             "that works without."
         )
-    source = learn_source(proba, y, params["source_prior"], params["calibrator"])
+    source = learn_source(holdout.proba, holdout.y, params["source_prior"], params["calibrator"], holdout.names)
     k = len(source.prior)
+    if source.raw is not None and source.labels is not None:
+        check_column_order(source.raw, source.labels, holdout.names, sorted_labels=holdout.classes is not None)
     if running is not None and k != len(running.predict()):
         raise ValueError(
             f"proba has {k} columns; expected {len(running.predict())}, the classes that are being tracked. To "
@@ -67,24 +72,30 @@ def fit_parts(params: dict[str, Any], proba: ArrayLike | None, y: ArrayLike | No
         tracker.bind(prior=source.prior, sigma_min=sigma_min(marginals))
     if running is None:
         tracker.reset()
-    _tolerate(source, tracker, marginals, params["source_prior"])
+    _tolerate(source, tracker, marginals, params["source_prior"], holdout.names)
     whole = source.labels is not None and np.bincount(source.labels, minlength=k).min() > 0
     raw, calibrated, labels = (source.raw, source.calibrated, source.labels) if whole else (None, None, None)
     correction = Correction(gate, alpha).fit(source.prior, bounds, calibrated, labels)
-    monitor = TrustMonitor(alpha).fit(raw, calibrated, labels, source.prior, tracker)
+    monitor = TrustMonitor(alpha).fit(raw, calibrated, labels, source.prior, tracker, holdout.names)
     if monitor.checks_ and monitor.untested_:
-        warn_user(f"whether a stream is label shift cannot be tested: {monitor.untested_}", HoldoutWarning)
+        warn_user(f"whether anything but the class mix changes cannot be tested: {monitor.untested_}", HoldoutWarning)
     return Parts(source, tracker, marginals, correction, monitor)
 
 
-def _tolerate(source: Source, tracker: Tracker, marginals: Any, source_prior: ArrayLike | None) -> None:
+def _tolerate(
+    source: Source, tracker: Tracker, marginals: Any, source_prior: ArrayLike | None, names: Sequence[Any] | None
+) -> None:
     """Tell the tracker which differences from the source the holdout cannot tell from faults, and the user the rest."""
     if source.raw is None or source.calibrated is None or source.labels is None:
         return
     margin = holdout_margin(source.calibrated, source.labels, source.prior, sampled=source_prior is None)
     if isinstance(tracker, TolerantTracker):
         tracker.tolerate(margin)
-    for problem in health(source.raw, source.labels, source.calibrated, None, margin, source_prior):
+    likelihood = not reads_estimates(tracker)
+    told = health(
+        source.raw, source.labels, source.calibrated, None, margin, source_prior, names, likelihood=likelihood
+    )
+    for problem in told:
         if problem.kind != CONFUSED or not isinstance(marginals, ConfusionEstimator):  # or it has been said already
             warn_user(problem.message, HoldoutWarning)
 

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.protocols import UNLABELLED, CorrectableTracker, FloatArray, IntArray, Key, Tracker
+from baserate.adapters.regress_and_reweight.abilities import correctable
+from baserate.class_labels import ClassNames
+from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key, Tracker
 from baserate.state import Component
 from baserate.state.declarations import Each, Plain, Saved, Saves, Whole, key_list, priors
 from baserate.validation import SUM_TOLERANCE, check_integer, check_keys, check_labels
@@ -47,16 +49,6 @@ class LateBatch(NamedTuple):
     proba: FloatArray
     own: IntArray
     labels: IntArray
-
-
-def correctable(tracker: Tracker) -> CorrectableTracker:
-    """A tracker that can correct itself; others are refused."""
-    if not isinstance(tracker, CorrectableTracker):
-        raise TypeError(
-            f"ids: {type(tracker).__name__} cannot take back what it has counted. Use LikelihoodMixture, or "
-            "give labels with their batch."
-        )
-    return tracker
 
 
 def _check_samples(saved: Saved) -> str:
@@ -123,12 +115,14 @@ class LateLabels(Component, saved_as="late_labels"):
                 )
         return names
 
-    def check(self, ids: Any, y: ArrayLike, n_classes: int) -> tuple[list[Key], IntArray]:
+    def check(
+        self, ids: Any, y: ArrayLike, n_classes: int, classes: ClassNames | None = None
+    ) -> tuple[list[Key], IntArray]:
         """Check ids and labels that came late."""
         names = self._check_ids(ids)
         if np.ndim(y) == 1 and np.size(y) != len(names):
             raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
-        return names, check_labels(y, len(names), n_classes, missing=True)
+        return names, check_labels(y, len(names), n_classes, missing=True, classes=classes)
 
     def _check_ids(self, ids: Any) -> list[Key]:
         """Check ids: all text or all whole numbers, as those that wait are, and none twice."""

@@ -1,10 +1,16 @@
 """TrustReadings: the read-only attributes of a fitted adapter: its prior, its limits, its alarms."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from baserate.adapters._sightings import sightings
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels
-from baserate.protocols import FloatArray, Tracker
+from baserate.class_labels import ClassNames
+from baserate.guard import Guard, guarded
+from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
 from baserate.trust.monitor import TrustMonitor
@@ -19,11 +25,27 @@ class TrustReadings(Component):
     """
 
     enabled: bool
+    guard: Guard
     tracker_: Tracker
     source_prior_: FloatArray
+    marginals_: Any
+    _reads_estimates: bool
     _correction: Correction
     _monitor: TrustMonitor
     _late: LateLabels
+    columns_: list[str] | None = None
+    class_names_: ClassNames | None = None
+
+    def get_state(self) -> dict[str, Any]:
+        state = super().get_state()
+        unnamed = {name for name in ("columns_", "class_names_") if state.get(name) is None}
+        return {name: value for name, value in state.items() if name not in unnamed}
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """(k,) the class label of each column; the columns' numbers, if those are the labels."""
+        check_fitted(self, "source_prior_")
+        return np.arange(len(self.source_prior_)) if self.class_names_ is None else np.array(self.class_names_)
 
     @property
     def prior_(self) -> FloatArray:
@@ -31,6 +53,19 @@ class TrustReadings(Component):
         check_fitted(self, "source_prior_")
         prior: FloatArray = self._correction.prior_.copy()
         return prior
+
+    def project(self, tracked: FloatArray) -> FloatArray:
+        """Return the class priors nearest to tracked vectors, one per row, within the bounds."""
+        return self._correction.project(tracked)
+
+    def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
+        """Estimate the class mixes of checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
+
+        The source prior stands in for estimates that the tracker does not read.
+        """
+        if not self._reads_estimates:
+            return np.tile(self.source_prior_, (len(starts) - 1, 1))
+        return sightings(self.marginals_, proba, labels, starts)
 
     def log_offsets(self) -> FloatArray:
         """Return the correction as k numbers to add to (calibrated) log-probabilities or logits, before a softmax.
@@ -42,6 +77,7 @@ class TrustReadings(Component):
         offsets = self._correction.offsets_
         return offsets.copy() if self.enabled else np.zeros_like(offsets)
 
+    @guarded
     def prior_interval(self, level: float = 0.9) -> FloatArray:
         """Return limits of each class's share now. Changes nothing; takes about a millisecond.
 
@@ -58,6 +94,7 @@ class TrustReadings(Component):
         check_fitted(self, "source_prior_")
         return self._monitor.interval(self._correction.prior_, self.tracker_, level)
 
+    @guarded
     def estimated_accuracy(self, level: float = 0.9) -> Accuracy:
         """Estimate the accuracy of the adapted predictions of the last 5,000 samples, without labels.
 
@@ -95,6 +132,7 @@ class TrustReadings(Component):
         return self._monitor.untested_
 
     @property
+    @guarded
     def assumption_findings_(self) -> list[Finding]:
         """The signs that more than the class mix has changed, strongest first."""
         check_fitted(self, "source_prior_")
@@ -108,7 +146,7 @@ class TrustReadings(Component):
 
     @property
     def fallback_active_(self) -> bool:
-        """True while the gate reduces the correction, or has switched it off.
+        """True while the gate reduces the correction, or has switched it off: while `correction_weight_` is below 1.
 
         While it is off, predictions are the model's own, uncalibrated.
         """

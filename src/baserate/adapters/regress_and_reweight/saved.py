@@ -10,6 +10,8 @@ from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels
 from baserate.protocols import MarginalEstimator, Tracker
 from baserate.state.declarations import (
+    Each,
+    Either,
     Flag,
     Maybe,
     Number,
@@ -20,6 +22,7 @@ from baserate.state.declarations import (
     Saves,
     Sizes,
     Spec,
+    Text,
     Whole,
     floats,
 )
@@ -39,6 +42,9 @@ def _check(saved: Saved) -> str:
         return "has parts of another alpha"
     if state["_reads_estimates"] and state["marginals_"] is None:
         return "has no estimator for its tracker"
+    for names in (state.get("columns_"), state.get("class_names_")):
+        if names is not None and len(set(names)) < len(names):
+            return "has two columns, or two classes, of one name"
     if state["_is_calibrated"] != changes_nothing_saved(state["calibrator_"]):
         return "says another thing of its calibrator than that does"
     return _check_notes(state["tracker_"], state["_late"].state["notes"], saved.sizes["k"])
@@ -82,7 +88,10 @@ SAVED = Saves(
         "_correction": Part(Correction, _SAME_SIZE),
         "_monitor": Part(TrustMonitor, _SAME_SIZE),
         "_late": Part(LateLabels, _SAME_SIZE),
+        "columns_": Each(Text(), "k"),
+        "class_names_": Either((Each(Text(), "k"), Each(Flag(), "k"), Each(Whole(), "k"))),
     },
+    optional=("columns_", "class_names_"),
     may_be_empty=True,
     check=_check,
 )

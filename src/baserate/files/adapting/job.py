@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 from baserate.files.adapting.paths import resolved, same_file
 from baserate.files.content import fingerprint
+from baserate.files.costs import DecisionOptions
 from baserate.files.formats import check_readable
 from baserate.files.rounds import RoundLength
+from baserate.files.scales import OutputOptions
 from baserate.files.source import Source
 from baserate.validation import check_real
 
@@ -45,6 +47,10 @@ class AdaptJob(NamedTuple):
         The columns of probabilities, where they are named.
     holdout_label : str
         The column of the holdout's labels.
+    outputs : OutputOptions
+        What the model's outputs are: probabilities, percentages or logits, for each class or one score.
+    time_format : str, optional
+        The format of time stamps that are neither ISO 8601 nor numbers.
     out_prefix : str
         The prefix of new columns.
     only : bool
@@ -61,10 +67,14 @@ class AdaptJob(NamedTuple):
         The number of rows to remember for late labels, which find them by their ids.
     late : Source, optional
         Labels that have come for rows of earlier files.
+    late_label : str, optional
+        Their column. Default: that of the stream's labels, else ``label``.
     report : path, optional
         The report that will be written afterwards; here only to check that it is no other file of the run.
     max_bytes : int, optional
         How many bytes the state may take when it is unpacked; see `baserate.load`.
+    decisions : DecisionOptions
+        The costs or the threshold by which rows are decided.
     """
 
     stream: Source
@@ -77,6 +87,8 @@ class AdaptJob(NamedTuple):
     prefix: str = "p_"
     names: tuple[str, ...] = ()
     holdout_label: str = "label"
+    outputs: OutputOptions = OutputOptions()
+    time_format: str | None = None
     out_prefix: str = "adapted_"
     only: bool = False
     wide: bool = False
@@ -85,8 +97,10 @@ class AdaptJob(NamedTuple):
     restart: bool = False
     wait: int = 0
     late: Source | None = None
+    late_label: str | None = None
     report: Path | None = None
     max_bytes: int | None = None
+    decisions: DecisionOptions = DecisionOptions()
 
     @property
     def resumable(self) -> bool:
@@ -101,7 +115,13 @@ class AdaptJob(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
+        given = {
+            "--separator": self.stream.separator,
+            "--time-format": self.time_format,
+            "--late-label": self.late_label,
+        }
         return {
+            **{name: value for name, value in given.items() if value is not None},
             "-o": None if self.out.is_stream else str(resolved(self.out.path)),
             "--out-format": self.out.format.name,
             "--format": self.stream.format.name,
@@ -114,6 +134,7 @@ class AdaptJob(NamedTuple):
             "--level": self.level,
             "--wait": self.wait,
             "--late": None if self.late is None else fingerprint(self.late.path),
+            **self.decisions.options(),
         }
 
 
@@ -124,14 +145,18 @@ def check_job(job: AdaptJob) -> None:
     """
     if job.rounds.seconds and job.columns.time is None:
         raise ValueError("--rounds is a length of time; name the column of time stamps with --time.")
+    if job.time_format is not None and job.columns.time is None:
+        raise ValueError("--time-format is for a column of time stamps; name that with --time.")
     _check_waiting(job)
+    if job.stream.is_stream and job.holdout is not None and job.holdout.is_stream:
+        raise ValueError("STREAM and --holdout are both standard input; give a file for one of them.")
     if job.holdout is None and (job.state is None or not job.state.exists()):
         raise ValueError("--holdout is missing; give a file of labelled rows, with the same columns of probabilities.")
     if job.out.is_stream and job.out.format.no_pipe is not None:
         raise ValueError(
             f"-o - cannot be {job.out.format.title}; name a file, or choose another format for standard output."
         )
-    check_readable(job.holdout, job.late)
+    check_readable(job.holdout, job.late, job.decisions.table)
     if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
         raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
     _check_outputs(job)
@@ -141,7 +166,8 @@ def check_job(job: AdaptJob) -> None:
 
 def _check_outputs(job: AdaptJob) -> None:
     """Check that every output can be put where it belongs, and replaces no other file of the run."""
-    inputs = [source for source in (job.stream, job.holdout, job.late) if source is not None and not source.is_stream]
+    read = (job.stream, job.holdout, job.late, job.decisions.table)
+    inputs = [source for source in read if source is not None and not source.is_stream]
     outputs = [
         *([] if job.out.is_stream else [("-o", job.out.path)]),
         *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
@@ -167,6 +193,8 @@ def _check_outputs(job: AdaptJob) -> None:
 
 
 def _check_waiting(job: AdaptJob) -> None:
+    if job.late_label is not None and job.late is None:
+        raise ValueError("--late-label is a column of the file of --late; name that file, or leave it out.")
     asked = "--late" if job.late is not None else "--wait" if job.wait else None
     if asked is None:
         return

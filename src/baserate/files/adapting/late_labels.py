@@ -32,13 +32,13 @@ def late_labels(source: Source, classes: Classes, id_column: str, label_column: 
         Its columns of ids and of labels.
     """
     with contextlib.closing(open_reader(source)) as reader:
-        for column in (id_column, label_column):
+        for column, way in ((id_column, "Name ids as in STREAM"), (label_column, "Name the labels' with --late-label")):
             if column not in reader.columns:
                 known = listed(reader.columns)
-                raise FileProblemError(source.shown, f"there is no such column; it has {known}", column=column)
+                raise FileProblemError(source.shown, f"there is no such column; it has {known}. {way}", column=column)
         unique = UniqueIds(id_column, source.shown, otherwise="")
         for chunk in reader.chunks(set()):
             unique.add(chunk.frame.get_column(id_column))
             unique.check()
             ids = ids_of(chunk.frame, id_column)
-            yield ids, classes.labels(chunk.frame.get_column(label_column), source.shown, chunk.row, missing=True)
+            yield ids, classes.labels(chunk.frame.get_column(label_column), source.shown, chunk.row)

@@ -1,5 +1,6 @@
 """The rows of the output: the input's columns, and those that adapting adds."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from baserate.files.adapting.job import AdaptJob
@@ -23,16 +24,20 @@ class Output:
         The input's columns.
     keyed : bool
         True if there is a tracker per key; then there are no bands, and no warnings.
+    decisions : sequence of str
+        The names of decisions; none without costs and threshold.
     """
 
-    def __init__(self, job: AdaptJob, classes: Classes, columns: list[str], *, keyed: bool) -> None:
+    def __init__(
+        self, job: AdaptJob, classes: Classes, columns: list[str], *, keyed: bool, decisions: Sequence[str] = ()
+    ) -> None:
         used = {*classes.columns, *(name for name in job.columns if name is not None)}
         self._passed_on = [name for name in columns if name in used] if job.only else columns
-        self._names = classes.names
+        self._names, self._decisions = classes.names, decisions
         self._file, self._format = job.stream.shown, job.out.format
         self._schema: dict[str, Any] | None = None
         self._prefix = job.out_prefix
-        self._adapted = [f"{job.out_prefix}{name}" for name in classes.columns]
+        self._adapted = [f"{job.out_prefix}{name}" for name in classes.adapted]
         self._warnings = [] if keyed else ["alarm", "fallback"]
         shares = ("prior",) if keyed else ("prior", "low", "high")
         self._shares = [f"{share}_{name}" for share in shares for name in classes.names] if job.wide else []
@@ -42,7 +47,8 @@ class Output:
         p = self._prefix
         of_rounds = [f"{p}{name}" for name in (*self._warnings, *self._shares)]
         seen = set(self._passed_on)
-        for name in [*self._adapted, f"{p}label", f"{p}round", *of_rounds]:
+        decision = [f"{p}decision"] if self._decisions else []
+        for name in [*self._adapted, f"{p}label", *decision, f"{p}round", *of_rounds]:
             if name in seen:
                 raise FileProblemError(
                     self._file,
@@ -60,9 +66,11 @@ class Output:
             self._check_types(frame, piece.row)
         names = pl.Series(f"{p}label", self._names)
         shares = [pl.Series(name, column) for name, column in zip(self._adapted, adapted.proba, strict=True)]
-        label = names.gather(adapted.labels)
+        label = [names.gather(adapted.labels)]
+        if adapted.decisions is not None:
+            label.append(pl.Series(f"{p}decision", self._decisions).gather(adapted.decisions))
         number = pl.Series(f"{p}round", adapted.numbers())
-        return frame.with_columns(*shares, label, number, *self._by_round(adapted))
+        return frame.with_columns(*shares, *label, number, *self._by_round(adapted))
 
     def _check_types(self, frame: Any, row: int) -> None:
         """Check that the output's format can hold every column, and each in the type that it began with if it must."""

@@ -93,6 +93,8 @@ class AdaptedPiece(NamedTuple):
         The number of each round, from 1.
     round_table : dict of lists
         Columns with a line for each round, or for each key of a round.
+    decisions : (n,) array of int, optional
+        What is decided by costs or a threshold.
     """
 
     source: CheckedPiece
@@ -100,6 +102,7 @@ class AdaptedPiece(NamedTuple):
     labels: IntArray
     round_numbers: list[int]
     round_table: dict[str, list[Any]]
+    decisions: IntArray | None = None
 
     def numbers(self) -> IntArray:
         """The number of the round that each row is in."""
@@ -132,7 +135,7 @@ def check_piece(
     frame = piece.frame
     labels = keys = times = ids = None
     if columns.labels is not None:
-        labels = classes.labels(frame.get_column(columns.labels), file, piece.row, missing=True)
+        labels = classes.labels(frame.get_column(columns.labels), file, piece.row)
     if columns.key is not None:
         keys = _keys(frame.get_column(columns.key), file, piece.row)
     if columns.time is not None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from baserate.files.adapting.decided import decide_piece
 from baserate.files.adapting.job import AdaptJob, check_job
 from baserate.files.adapting.late_labels import late_labels
 from baserate.files.adapting.lock import Lock, locked
@@ -18,7 +19,7 @@ from baserate.files.adapting.pipeline import Pipeline
 from baserate.files.adapting.save_schedule import PIECES, SaveSchedule
 from baserate.files.adapting.saved import LARGEST_PIECE
 from baserate.files.adapting.start import Start, abandon, find_start, put_back
-from baserate.files.adapting.state import Clock, FileProgress, StreamState
+from baserate.files.adapting.state import Clock, DecisionCounts, FileProgress, StreamState
 from baserate.files.adapting.steppers import stepper_for
 from baserate.files.adapting.unique_ids import UniqueIds
 from baserate.files.content import fingerprint
@@ -93,7 +94,7 @@ class FileRun:
     ) -> None:
         self._job, self._reader, self._lock, self._progress = job, reader, lock, progress
         self._state = state = start.state
-        self._found = start.found
+        self._found, self._rule = start.found, start.rule
         resumed = state.unfinished
         self._resumed = resumed is not None
         file = state.begin(self._new_file(), start.found) if resumed is None else resumed
@@ -106,7 +107,8 @@ class FileRun:
         self._parts: list[tuple[Path, Path]] = []
         self._ids = None if job.columns.id is None else UniqueIds(job.columns.id, job.stream.shown, file.ids)
         self._stepper = stepper_for(state, job.level, job.rounds.seconds)
-        self._output = Output(job, state.classes, reader.columns, keyed=state.bank is not None)
+        decisions = () if self._rule is None else self._rule.decisions
+        self._output = Output(job, state.classes, reader.columns, keyed=state.bank is not None, decisions=decisions)
 
     def _new_file(self) -> FileProgress:
         job, width = self._job, len(self._reader.columns)
@@ -117,7 +119,13 @@ class FileRun:
             size = min(max(size, _SMALLEST), LARGEST_PIECE, max(CELLS // width, 64))
         content = job.stream.content
         samples = None if content is None else content.samples
-        return FileProgress(job.stream.shown, samples, job.options(), secrets.token_hex(4), size)
+        file = FileProgress(job.stream.shown, samples, job.options(), secrets.token_hex(4), size)
+        if self._rule is None:
+            return file
+        names = self._rule.decisions
+        return file._replace(
+            decided=DecisionCounts(names, (0,) * len(names), None if self._rule.costs is None else 0.0)
+        )
 
     @property
     def _file(self) -> FileProgress:
@@ -169,7 +177,8 @@ class FileRun:
         job, state = self._job, self._state
         if job.late is None or job.columns.id is None or state.bank is not None:
             return
-        for ids, labels in late_labels(job.late, state.classes, job.columns.id, job.columns.labels or "label"):
+        column = job.late_label or job.columns.labels or "label"
+        for ids, labels in late_labels(job.late, state.classes, job.columns.id, column):
             state.late_labels += state.fitted.update_labels(ids, labels)
         if fingerprint(job.late.path) != self._file.options["--late"]:
             raise FileProblemError(job.late.shown, "has changed while it was read; run the command again")
@@ -181,7 +190,15 @@ class FileRun:
         chunks = self._reader.chunks(
             set(classes.columns), of_one_type=job.columns.key, row=start.mark_row, mark=start.mark
         )
-        for piece in cut(chunks, job.rounds, file.piece_rows, file=name, time=job.columns.time, row=start.row):
+        for piece in cut(
+            chunks,
+            job.rounds,
+            file.piece_rows,
+            file=name,
+            time=job.columns.time,
+            row=start.row,
+            time_format=job.time_format,
+        ):
             if self._ids is not None:
                 self._ids.add(piece.frame.get_column(self._ids.column))
             yield check_piece(piece, classes, job.columns, name, with_ids=job.wait > 0)
@@ -189,6 +206,9 @@ class FileRun:
     def step(self, piece: CheckedPiece) -> AdaptedPiece:
         """Adapt a piece, and note how far the file has come, in the calling thread."""
         adapted = self._stepper.step(piece)
+        if self._rule is not None and self._file.decided is not None:
+            adapted, counts = decide_piece(adapted, self._rule)
+            self._state.file = self._file._replace(decided=self._file.decided.plus(counts))
         last = self._stepper.last_windows
         self._state.clock = None if last is None else Clock(self._job.rounds.seconds, last)
         self._state.advance(piece.piece.resume)

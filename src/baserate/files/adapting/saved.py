@@ -6,7 +6,8 @@ from typing import Any
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
-from baserate.files.rounds import LATEST
+from baserate.files.scales import SCALES
+from baserate.files.times import LATEST
 from baserate.state.declarations import Part, Saved, Saves
 from baserate.state.specs import (
     Array,
@@ -39,11 +40,15 @@ def _mark(size: str) -> Spec:
     return Maybe(Fields({"size": Whole(), "footer": _bytes(size)}))
 
 
+OF_CLASSES = ("scale", "positive")
+"""Values of the classes that a state does not name where each class has a column of probabilities."""
 _OPTIONS = Fields(
     {
         "-o": Maybe(Text()),
         "--out-format": Text(),
         "--format": Text(),
+        "--separator": Text(),
+        "--time-format": Text(),
         "--rounds-file": Maybe(Text()),
         **dict.fromkeys(("--labels", "--key", "--time", "--id"), Maybe(Text())),
         "--rounds": Together((Whole(), Number(0.0, LATEST))),
@@ -53,7 +58,12 @@ _OPTIONS = Fields(
         "--level": Number(0.0, 1.0),
         "--wait": Whole(),
         "--late": Maybe(Text()),
-    }
+        "--late-label": Text(),
+        "--costs": Text(),
+        "--threshold": Number(0.0, 1.0),
+        "--positive": Text(),
+    },
+    optional=("--separator", "--time-format", "--late-label", "--costs", "--threshold", "--positive"),
 )
 _FILE = Fields(
     {
@@ -70,16 +80,28 @@ _FILE = Fields(
         "ids": Maybe(Array("u8", ("ids",))),
         "finished": Flag(),
         "read": Maybe(Together((Whole(), Text(pattern=_DIGEST)))),
-    }
+        "decided": Fields(
+            {
+                "names": Each(Text(), "decisions"),
+                "counts": Each(Whole(), "decisions"),
+                "expected_cost": Maybe(Number(0.0)),
+            }
+        ),
+    },
+    optional=("decided",),
 )
 
 
 def _check(saved: Saved) -> str:
     state = saved.state
     keyed = issubclass(state["adapter"].cls, Bank)
-    for names in (state["classes"]["columns"], state["classes"]["names"]):
+    columns, class_names = state["classes"]["columns"], state["classes"]["names"]
+    for names in (columns, class_names):
         if len(set(names)) < len(names):
             return "names a class twice"
+    shape = (len(class_names),) * 2 if state["classes"].get("positive") is None else (1, 2)
+    if (len(columns), len(class_names)) != shape:
+        return "does not have a column for each class, or one score for two"
     counts = state["label_counts"]
     if max(counts["model_right"], counts["adapted_right"]) > counts["labelled"] or counts["labelled"] > state["rows"]:
         return "counts more labels than rows, or more right ones than labels"
@@ -97,6 +119,9 @@ def _check_file(file: dict[str, Any], rows: int, *, keyed: bool) -> str:
         return "is in the midst of a file of more rows than it has taken in"
     if keyed != (options["--key"] is not None):
         return "has keys and a file without, or the other way round"
+    decides = not options.keys().isdisjoint(("--costs", "--threshold"))
+    if decides != ("decided" in file) or (decides and sum(file["decided"]["counts"]) != row):
+        return "does not have the decisions on its rows"
     targets = [options[name] for name in ("-o", "--rounds-file")]
     if any(path is not None and not _is_place(path) for path in targets):
         return "names an output that is no path of a file"
@@ -119,7 +144,16 @@ def _is_place(path: str) -> bool:
 STREAM_STATE = Saves(
     state={
         "adapter": Either((Part(RegressAndReweight, {"k": "k"}, fitted=True), Part(Bank, {"k": "k", "keys": "keys"}))),
-        "classes": Fields({"columns": Each(Text(), "k"), "names": Each(Text(), "k"), "numbered": Flag()}),
+        "classes": Fields(
+            {
+                "columns": Each(Text()),
+                "names": Each(Text(), "k"),
+                "numbered": Flag(),
+                "scale": Text(pattern="|".join(SCALES)),
+                "positive": Maybe(Whole(0, 1)),
+            },
+            optional=OF_CLASSES,
+        ),
         "holdout": Text(pattern=f"({_DIGEST}{_DIGEST})?"),
         "files": Whole(),
         "rows": Whole(),

@@ -1,23 +1,31 @@
 """The start of a run: on a new holdout, after the files before, or in the midst of a file."""
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.decisions import DecisionRule
 from baserate.files.adapting.job import AdaptJob
 from baserate.files.adapting.lock import Lock, remove_parts
 from baserate.files.adapting.output import Output
 from baserate.files.adapting.paths import is_beside, resolved
 from baserate.files.adapting.state import FileProgress, StreamState, load_stream_state, read_state_file
+from baserate.files.class_names import in_words_of_files
 from baserate.files.columns import Classes, check_stream, find_classes, read_holdout
 from baserate.files.content import fingerprint, is_known_as
+from baserate.files.costs import decisions_in_words, rule_for
 from baserate.files.errors import FileProblemError
 from baserate.files.formats import Reader, open_reader
+from baserate.files.positive import positive_class
 from baserate.files.source import Source
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import write_atomically
+from baserate.validation import warn_user
 
 
 class Start(NamedTuple):
@@ -36,6 +44,8 @@ class Start(NamedTuple):
         True if the file is finished.
     earlier_file : bool
         True if others were finished after it.
+    rule : DecisionRule or None
+        What to decide by; None without costs and threshold.
     """
 
     state: StreamState
@@ -43,6 +53,7 @@ class Start(NamedTuple):
     abandoned: FileProgress | None = None
     nothing_to_do: bool = False
     earlier_file: bool = False
+    rule: DecisionRule | None = None
 
 
 def find_start(job: AdaptJob, reader: Reader, lock: Lock) -> Start:
@@ -53,12 +64,41 @@ def find_start(job: AdaptJob, reader: Reader, lock: Lock) -> Start:
     if keyed != (job.columns.key is not None):
         has = "a tracker per key; name the column with --key" if keyed else "one tracker for all"
         raise ValueError(f"--state {job.state} holds {has}; or name another state file.")
+    _check_outputs(job, state.classes)
     if not keyed and job.wait not in (0, state.fitted.max_waiting):
         held = state.fitted.max_waiting
         raise ValueError(f"--wait is {job.wait}, and --state {job.state} was begun with {held}; give the same number.")
     check_stream(reader, job.stream.shown, state.classes, job.prefix, list(job.columns))
-    Output(job, state.classes, reader.columns, keyed=keyed).check_names()
-    return begun
+    rule = rule_for(job.decisions, state.classes)
+    decisions = rule.decisions if job.decisions.decides else ()
+    if not decisions and not begun.nothing_to_do:
+        _tell_of_decisions(job, state.file)
+    Output(job, state.classes, reader.columns, keyed=keyed, decisions=decisions).check_names()
+    return begun._replace(rule=rule if job.decisions.decides else None)
+
+
+def _tell_of_decisions(job: AdaptJob, last: FileProgress | None) -> None:
+    """Say that a file will have no decisions, and the one before it had: whoever reads them would miss the column."""
+    words = "" if last is None else decisions_in_words(last.options)
+    if words:
+        warn_user(f"the last file had {words}; this one has no {job.out_prefix}decision. Add {words}.")
+
+
+def _check_outputs(job: AdaptJob, classes: Classes) -> None:
+    """Check that a state was begun with outputs of the same kind: it has learned from those."""
+    asked = job.outputs
+    score = None if classes.positive is None else classes.columns[0]
+    positive = None if classes.positive is None else classes.names[classes.positive]
+    if (asked.score, asked.scale) != (score, classes.scale) or asked.positive not in (None, positive):
+        if asked.score is None and score is None and asked.scale == classes.scale:
+            positive_class(classes.names, asked.positive)
+            return
+        begun = (
+            f"begun with {classes.options}; add {classes.options}"
+            if classes.options
+            else ("begun with a column of probabilities for each class; leave --score, --percent and --logits out")
+        )
+        raise ValueError(f"--state {job.state} was {begun}, or name another state file.")
 
 
 def _begun(job: AdaptJob, lock: Lock) -> Start:
@@ -107,7 +147,8 @@ def _goes_on(job: AdaptJob, state: StreamState, file: FileProgress) -> bool:
             f"--state {job.state} is in the midst of {file.name} ({row}), which was not finished. "
             "Run the command for that file again to finish it, or go back to where it began with --restart."
         )
-    others = [name for name, value in job.options().items() if file.options.get(name) != value]
+    options = job.options()
+    others = [name for name in {**options, **file.options} if file.options.get(name) != options.get(name)]
     holdout = job.holdout
     if holdout is not None and not holdout.is_stream and not _is_holdout_of(state, holdout):
         others.append("--holdout")
@@ -135,6 +176,15 @@ class _HoldoutData(NamedTuple):
     labels: IntArray
     fingerprint: str
 
+    def in_order_of(self, names: list[str]) -> "_HoldoutData":
+        """The same rows with the classes in another order; as they are, if the classes are others."""
+        found = self.classes
+        if found.numbered or found.positive is not None or sorted(found.names) != sorted(names):
+            return self
+        order = [found.names.index(name) for name in names]
+        classes = found._replace(columns=[found.columns[i] for i in order], names=list(names))
+        return self._replace(classes=classes, proba=self.proba[:, order], labels=np.argsort(order)[self.labels])
+
 
 def _fitted(job: AdaptJob) -> StreamState:
     """A new state, fitted on the holdout."""
@@ -143,15 +193,25 @@ def _fitted(job: AdaptJob) -> StreamState:
     adapter = RegressAndReweight(max_waiting=job.wait)
     data = _read(job, job.holdout)
     state.classes, state.holdout = data.classes, data.fingerprint
-    adapter.fit(data.proba, data.labels)
+    with _in_words_of(job.holdout, data.classes):
+        adapter.fit(data.proba, data.labels, names=data.classes.names)
     state.adapter = adapter if job.columns.key is None else Bank(adapter)
     return state
 
 
+@contextlib.contextmanager
+def _in_words_of(holdout: Source, classes: Classes) -> Iterator[None]:
+    """Say what is wrong with a holdout by the names of its file, its columns and its classes."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{holdout.shown}: {in_words_of_files(str(error), classes)}") from error
+
+
 def _read(job: AdaptJob, holdout: Source) -> _HoldoutData:
     with holdout.watched() as watched, contextlib.closing(open_reader(watched)) as reader:
-        classes = find_classes(reader, holdout.shown, job.prefix, job.names)
-        classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label)
+        classes = find_classes(reader, holdout.shown, job.prefix, job.names, job.outputs)
+        classes, proba, labels = read_holdout(holdout, reader, classes, job.holdout_label, job.outputs.positive)
         found = "" if watched.content is None else watched.content.fingerprint()
     return _HoldoutData(classes, proba, labels, found)
 
@@ -169,11 +229,12 @@ def _take_over(job: AdaptJob, state: StreamState, holdout: Source) -> None:
             f"--holdout {holdout.name} is not the one that --state {job.state} was begun with. If the model was "
             "deployed anew, take its holdout over with --refit; else give the same holdout, or none."
         )
-    data = _read(job, holdout)
+    data = _read(job, holdout).in_order_of(state.classes.names)
     if data.classes.names != state.classes.names:
         raise FileProblemError(holdout.shown, "has other classes than the state; begin a new state file")
     state.classes, state.holdout = data.classes, data.fingerprint
-    state.fitted.refit(data.proba, data.labels)
+    with _in_words_of(holdout, data.classes):
+        state.fitted.refit(data.proba, data.labels, names=data.classes.names)
 
 
 def _is_there(file: FileProgress) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.files.adapting.paths import part_of
-from baserate.files.adapting.saved import FIRST_BYTES, STREAM_STATE
+from baserate.files.adapting.saved import FIRST_BYTES, OF_CLASSES, STREAM_STATE
 from baserate.files.columns import Classes
 from baserate.files.content import SAMPLES_LENGTH, Content, ReadMark
 from baserate.files.errors import FileProblemError
@@ -32,6 +32,30 @@ class LabelCounts(NamedTuple):
     def plus(self, other: "LabelCounts") -> "LabelCounts":
         """Both together."""
         return LabelCounts(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+
+class DecisionCounts(NamedTuple):
+    """Decisions on rows of a file, by costs or a threshold.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names of the decisions.
+    counts : tuple of int
+        How many rows got each.
+    expected_cost : float or None
+        The sum of their expected costs; None without costs.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    expected_cost: float | None = None
+
+    def plus(self, other: "DecisionCounts") -> "DecisionCounts":
+        """Both together."""
+        counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
+        mine, more = self.expected_cost, other.expected_cost
+        return DecisionCounts(self.names, counts, None if mine is None or more is None else mine + more)
 
 
 class Clock(NamedTuple):
@@ -80,6 +104,8 @@ class FileProgress(NamedTuple):
         True when every row is adapted.
     read : ReadMark or None
         The bytes that were read when the state was saved, which a resumed run must find again; None as `out`.
+    decided : DecisionCounts or None
+        The decisions on its rows so far, where there are costs or a threshold.
     """
 
     name: str
@@ -95,6 +121,7 @@ class FileProgress(NamedTuple):
     ids: NDArray[np.uint64] | None = None
     finished: bool = False
     read: ReadMark | None = None
+    decided: DecisionCounts | None = None
 
     @property
     def parts(self) -> dict[Path, Path]:
@@ -104,8 +131,11 @@ class FileProgress(NamedTuple):
 
     def to_saved(self) -> dict[str, Any]:
         """The fields as plain data; bytes as arrays, which a state file can hold."""
+        fields = self._asdict()
+        del fields["decided"]  # which is there only if something was decided
         return {
-            **self._asdict(),
+            **fields,
+            **({} if self.decided is None else {"decided": self.decided._asdict()}),
             "position": tuple(self.position),
             "out": _saved_mark(self.out),
             "rounds": _saved_mark(self.rounds),
@@ -124,6 +154,7 @@ class FileProgress(NamedTuple):
             before=fields["before"].tobytes(),
             found=None if fields["found"] is None else fields["found"].tobytes(),
             read=None if fields["read"] is None else ReadMark(*fields["read"]),
+            decided=_decided(fields.get("decided")),
         )
 
 
@@ -170,7 +201,7 @@ class StreamState(Component, saved_as="adapt_state"):
     def get_state(self) -> dict[str, Any]:
         return {
             **super().get_state(),
-            "classes": self.classes._asdict(),
+            "classes": _said_of(self.classes),
             "label_counts": self.label_counts._asdict(),
             "clock": None if self.clock is None else tuple(self.clock),
             "file": None if self.file is None else self.file.to_saved(),
@@ -233,12 +264,24 @@ class StreamState(Component, saved_as="adapt_state"):
         write_atomically(path, dumps(self))
 
 
+def _said_of(classes: Classes) -> dict[str, Any]:
+    """The classes as plain data, without what may be left out and is as usual."""
+    usual = Classes._field_defaults
+    return {name: value for name, value in classes._asdict().items() if name not in OF_CLASSES or value != usual[name]}
+
+
 def _saved_mark(mark: SinkMark | None) -> dict[str, Any] | None:
     return None if mark is None else {"size": mark.size, "footer": _array(mark.footer)}
 
 
 def _mark(saved: dict[str, Any] | None) -> SinkMark | None:
     return None if saved is None else SinkMark(saved["size"], saved["footer"].tobytes())
+
+
+def _decided(saved: dict[str, Any] | None) -> DecisionCounts | None:
+    if saved is None:
+        return None
+    return DecisionCounts(tuple(saved["names"]), tuple(saved["counts"]), saved["expected_cost"])
 
 
 def _array(data: bytes) -> NDArray[np.uint8]:

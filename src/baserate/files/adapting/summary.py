@@ -3,14 +3,23 @@
 from typing import TYPE_CHECKING, Any
 
 from baserate.adapters import RegressAndReweight
+from baserate.backtesting.measures import MEASURES
 from baserate.backtesting.sentence import with_names
-from baserate.files.adapting.state import StreamState
-from baserate.files.errors import printable
+from baserate.files.adapting.state import DecisionCounts, StreamState
+from baserate.files.adapting.story import headline
+from baserate.files.adapting.tracked import ClassPath, TrackedPath
+from baserate.files.adapting.tracked_keys import TrackedKeys
+from baserate.files.errors import printable, shortened
+from baserate.files.moments import Calendar
+from baserate.files.shares import percent, percent_range
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_CLASSES, _MOST_FINDINGS = 20, 3
+_MOST_CLASSES, _MOST_KEYS, _MOST_FINDINGS = 20, 10, 3
+_LONGEST_NAME = 16  # letters of a class in the table, which has room for 80 columns
+_COST = MEASURES["cost"]
+Tracked = TrackedPath | TrackedKeys
 
 
 def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
@@ -27,9 +36,20 @@ def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
         "model_right": counts.model_right / counts.labelled if counts.labelled else None,
         "adapted_right": counts.adapted_right / counts.labelled if counts.labelled else None,
     }
+    if state.file is not None and state.file.decided is not None:
+        found |= _decided(state.file.decided) | {"threshold": state.file.options.get("--threshold")}
     if bank is not None:
         return found | {"keys": len(bank)}
     return found | _trust(state.fitted, names, level)
+
+
+def _decided(decided: DecisionCounts) -> dict[str, Any]:
+    """The decisions on the last file."""
+    rows, cost = sum(decided.counts), decided.expected_cost
+    return {
+        "decisions": dict(zip(decided.names, decided.counts, strict=True)),
+        "expected_cost": None if cost is None else cost / max(rows, 1),
+    }
 
 
 def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[str, Any]:
@@ -45,7 +65,7 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "alarm": adapter.assumption_alarm_,
         "alarm_at": 1.0 / adapter.alpha if adapter.alpha else None,
         "findings": [with_names(str(finding), names) for finding in adapter.assumption_findings_[:_MOST_FINDINGS]],
-        "untested": adapter.assumption_untested_,
+        "untested": with_names(adapter.assumption_untested_, names),
         "fallback": adapter.fallback_active_,
         "fallback_reason": adapter.fallback_reason_,
         "fallback_since": adapter.fallback_since_,
@@ -61,38 +81,130 @@ def _by_class(names: list[str], values: Any) -> dict[str, float]:
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 
-def show(console: "Console", found: dict[str, Any]) -> None:
-    """Print the summary for people: a table of the classes, and sentences."""
-    from rich import box
-    from rich.table import Table
+def told(tracked: Tracked | None, level: float) -> dict[str, Any]:
+    """The path of a file's class mix as plain data, to be added to `summarise`."""
+    if tracked is None:
+        return {"headline": None}
+    found: dict[str, Any] = {"headline": headline(tracked, level)}
+    if isinstance(tracked, TrackedKeys):
+        return found | {
+            "keys_moved": len(tracked.moved),
+            "keys_in_doubt": len(tracked.doubtful),
+            "moved": [path.plain() for path in tracked.moved[:_MOST_KEYS]],
+        }
+    since = tracked.alarm_since
+    return found | {
+        "path": {path.name: path.plain() for path in tracked.classes},
+        "alarm_since_round": None if since is None else since.round,
+    }
+
+
+def show(console: "Console", found: dict[str, Any], tracked: Tracked | None = None) -> None:
+    """Print the summary for people: what happened, an alarm if there is one, a table, and sentences.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    found : dict
+        From `summarise`, and `told` if there is a path.
+    tracked : TrackedPath or TrackedKeys, optional
+        The path.
+    """
     from rich.text import Text
 
-    source, prior = found["source_prior"], found.get("prior")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    table.add_column("class", no_wrap=True)
-    table.add_column("in the holdout", justify="right")
-    if prior is not None:
-        table.add_column("now", justify="right")
-        table.add_column(f"{100 * found['level']:g} % band", justify="right")
-    names = sorted(source, key=lambda name: -abs((prior or source)[name] - (source[name] if prior else 0.0)))
-    for name in names[:_MOST_CLASSES]:
-        cells: list[Text | str] = [Text(printable(name)), f"{100 * source[name]:.1f} %"]
-        if prior is not None:
-            cells += [
-                f"{100 * prior[name]:.1f} %",
-                f"{100 * found['low'][name]:.1f} to {100 * found['high'][name]:.1f} %",
-            ]
-        table.add_row(*cells)
-    console.print(table)
-    if len(names) > _MOST_CLASSES:
-        console.print(f"... and {len(names) - _MOST_CLASSES:,} classes more that moved less.")
-    console.print()
+    if found.get("alarm"):
+        console.print(Text(printable(alarm_sentence(found, tracked)), "bold red"), soft_wrap=True)
+    if tracked is not None:
+        console.print(Text(printable(headline(tracked, found.get("level", 0.9))), "bold"), soft_wrap=True)
+    if tracked is not None or found.get("alarm"):
+        console.print()
+    if isinstance(tracked, TrackedKeys):
+        _show_table(console, _key_table(tracked), len(tracked.moved) - _MOST_KEYS, "keys")
+    else:
+        _show_table(console, _class_table(found, tracked), len(found["source_prior"]) - _MOST_CLASSES, "classes")
     for sentence in sentences(found):
         console.print(printable(sentence), markup=False, soft_wrap=True)
 
 
+def _show_table(console: "Console", table: Any, left: int, what: str) -> None:
+    if table.row_count:
+        console.print(table)
+        if left > 0:
+            console.print(f"... and {left:,} {what} more that moved less.")
+        console.print()
+
+
+def _table(*titles: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(titles[0], no_wrap=True)
+    for title in titles[1:]:
+        table.add_column(title, justify="right")
+    return table
+
+
+def _class_table(found: dict[str, Any], tracked: TrackedPath | None) -> Any:
+    from rich.text import Text
+
+    source, prior = found["source_prior"], found.get("prior")
+    now = [] if prior is None else ["now", f"{100 * found['level']:g} % band"]
+    table = _table("class", "holdout", *([] if tracked is None else ["lowest", "highest"]), *now)
+    paths: dict[str, ClassPath] = {} if tracked is None else {path.name: path for path in tracked.classes}
+    names = list(paths) or sorted(
+        source, key=lambda name: -abs((prior or source)[name] - (source[name] if prior else 0.0))
+    )
+    for name in names[:_MOST_CLASSES]:
+        cells = [percent(source[name])]
+        if tracked is not None:
+            cells += extremes(paths[name], tracked.calendar)
+        if prior is not None:
+            cells += [percent(prior[name]), percent_range(found["low"][name], found["high"][name])]
+        table.add_row(Text(printable(shortened(name, _LONGEST_NAME))), *cells)
+    return table
+
+
+def extremes(path: ClassPath, calendar: Calendar) -> list[str]:
+    """The lowest and the highest share of a class, each with its moment."""
+    both = ((path.lowest, path.lowest_at), (path.highest, path.highest_at))
+    return [f"{percent(share)} ({calendar.short(at)})" for share, at in both]
+
+
+def _key_table(tracked: TrackedKeys) -> Any:
+    from rich.text import Text
+
+    table = _table("key", "rows", "class", "start", "furthest", "now")
+    for path in tracked.moved[:_MOST_KEYS]:
+        table.add_row(
+            Text(printable(shortened(path.key, 2 * _LONGEST_NAME))),
+            f"{path.rows:,}",
+            Text(printable(shortened(path.name, _LONGEST_NAME))),
+            percent(path.start),
+            f"{percent(path.extreme)} ({tracked.calendar.short(path.at)})",
+            percent(path.now),
+        )
+    return table
+
+
+def alarm_sentence(found: dict[str, Any], tracked: Tracked | None = None) -> str:
+    """The alarm: since when, why, and what to do."""
+    since = ""
+    if isinstance(tracked, TrackedPath) and tracked.alarm_since is not None:
+        since = f" {tracked.calendar.since(tracked.alarm_since)}"
+        if tracked.alarm_from_start:
+            since = " since before this file"
+    worst = f": {found['findings'][0]}" if found["findings"] else ""
+    return (
+        f"ALARM{since}: drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at "
+        f"{found['alarm_at']:.3g}){worst}. Check the data, and consider retraining; until then, do not rely "
+        "on the class mix."
+    )
+
+
 def sentences(found: dict[str, Any]) -> list[str]:
-    """The summary in sentences."""
+    """The summary in sentences, without the alarm."""
     files = f" of {found['files']} files" if found["files"] > 1 else ""
     said = []
     if found.get("earlier_file"):
@@ -111,6 +223,15 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"Of {_many(found['labelled'], 'row')} with a label, the model had {100 * found['model_right']:.1f} % "
             f"right, and the adapted probabilities {100 * found['adapted_right']:.1f} %."
         )
+    if "decisions" in found:
+        counts = ", ".join(f"{name} {count:,}" for name, count in found["decisions"].items())
+        cost = found["expected_cost"]
+        expected = "" if cost is None else f"; expected {_COST.title}: {_COST.shown(cost)}"
+        if expected and found["threshold"] is not None:
+            miss = f"{1.0 / found['threshold'] - 1.0:.6g}"
+            expected += f" (a threshold of {found['threshold']:g} means: a false alarm costs 1, a miss {miss})"
+        last = "the last file" if found["files"] > 1 else "these rows"
+        said.append(f"Decisions on {last}: {counts}{expected}.")
     if found["late_labels"] or found.get("missed_labels"):
         said.append(
             f"{_many(found['late_labels'], 'late label')} found the row that was remembered for it; "
@@ -124,10 +245,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"Estimated accuracy now: {100 * accuracy['value']:.1f} % ({100 * accuracy['low']:.1f} to "
             f"{100 * accuracy['high']:.1f} %), if only the class mix has changed."
         )
-    said.append(_assumption(found))
+    if not found["alarm"]:
+        said.append(_assumption(found))
     if found["fallback"]:
         since = "" if found["fallback_since"] is None else f" since round {found['fallback_since']:,}"
-        said.append(f"The correction is reduced{since}: {found['fallback_reason']}")
+        said.append(f"The correction is reduced{since}: {(found['fallback_reason'] or '').rstrip('.')}.")
     said.append(
         f"Weight of the correction: {100 * found['correction_weight']:.0f} %. Serial correlation of the samples: "
         f"{found['serial_correlation']:.2f} (from 0.33 on, the class mix cannot be estimated from them)."
@@ -138,13 +260,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
 
 
 def _assumption(found: dict[str, Any]) -> str:
-    """The sentence on drift beyond the class mix."""
-    if found["alarm"]:
-        worst = f": {found['findings'][0]}" if found["findings"] else ""
-        return (
-            f"ALARM: drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at {found['alarm_at']:.3g})"
-            f"{worst}. Check the data, and consider retraining."
-        )
+    """The sentence on drift beyond the class mix, where there is no alarm."""
     if found["untested"]:
         return f"Drift beyond the class mix is not tested: {found['untested'].rstrip('.')}."
     return (

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
-from baserate.files.content import Content
+from baserate.files.content import WatchedFile
 from baserate.files.errors import FileProblemError
+from baserate.files.packing import PackedFile
 
 BLOCK = 1 << 23
 _LONGEST = 1 << 26
@@ -22,7 +23,7 @@ class Block(NamedTuple):
 
 
 def blocks(
-    file: IO[bytes], start: int, name: str, *, quoted: bool, size: int = BLOCK, content: Content | None = None
+    file: IO[bytes] | WatchedFile | PackedFile, start: int, name: str, *, quoted: bool, size: int = BLOCK
 ) -> Iterator[Block]:
     """Blocks of whole lines from where the file stands to its end.
 
@@ -38,16 +39,10 @@ def blocks(
         True if a line may go on within quotes, as in CSV.
     size : int
         The number of bytes to read at a time.
-    content : Content, optional
-        Is given what is read.
     """
-    place = start
     rest = b""
     read = getattr(file, "read1", file.read)  # of a pipe, take what is there
     while more := _more(read, size, name):
-        if content is not None:
-            content.take(place, more)
-        place += len(more)
         data = rest + more if rest else more
         cut = _end_of_lines(data, quoted)
         if cut == 0 and len(data) > _LONGEST:
@@ -64,6 +59,13 @@ def blocks(
     rest = rest.rstrip(b"\r\n")
     if rest:
         yield Block(rest + b"\n", start)
+
+
+def guess_rows(file: IO[bytes] | WatchedFile | PackedFile, data: bytes) -> int | None:
+    """The number of rows of a file, guessed by the lines of its first block; None for a pipe."""
+    if not data or not isinstance(file, WatchedFile | PackedFile):
+        return None
+    return int(file.guess_size() / len(data) * data.count(b"\n"))
 
 
 def _more(read: Callable[[int], bytes], size: int, name: str) -> bytes:
@@ -98,15 +100,24 @@ def check_text(head: bytes, name: str) -> None:
     """Check from its first bytes that a file is text as it is read here."""
     # What tells a format by its first bytes comes first: such files hold any byte, and zeros, too.
     if head.startswith(b"PAR1"):
-        raise FileProblemError(name, "is a Parquet file; say so with its suffix or the format option")
-    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"(\xb5/\xfd")):
-        raise FileProblemError(name, "is compressed; unpack it first, and pipe it in if need be")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:4096]:
+        raise FileProblemError(name, "is a Parquet file; rename it to end in .parquet, or add --format parquet")
+    if head.startswith((b"\x1f\x8b", b"(\xb5/\xfd")):  # of files, these are unpacked before
+        unpack = "gzip -dc" if head[0] == 0x1F else "zstd -dc"
+        raise FileProblemError(name, f"is compressed; unpack it before it comes in: {unpack} FILE | baserate ... -")
+    if head.startswith(b"PK\x03\x04"):
+        raise FileProblemError(
+            name, "is compressed: a zip file, or a workbook of a spreadsheet. Save the sheet as CSV, or unpack the file"
+        )
+    zeros = [head[:4096:2].count(0), head[1:4096:2].count(0)]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or max(zeros) > 20 * min(zeros) + len(head[:4096]) // 4:
         raise FileProblemError(
             name,
-            "is not UTF-8 text: it looks like UTF-16, or like another kind of file; convert it, such as with "
-            "iconv -f UTF-16 -t UTF-8",
+            "is not UTF-8 text: it looks like UTF-16; convert it, such as with iconv -f UTF-16 -t UTF-8",
             row=0,
+        )
+    if sum(zeros):
+        raise FileProblemError(
+            name, "is not text, but another kind of file; write the model's probabilities as CSV, or as Parquet"
         )
     _check_line_ends(head, name)
 

@@ -7,21 +7,29 @@ from collections.abc import Collection, Iterator
 from typing import IO, Any, NoReturn
 
 from baserate.files.errors import FileProblemError, shortened
-from baserate.files.formats._lines import BOM, Block, blocks, check_text
+from baserate.files.formats._lines import BOM, Block, blocks, check_text, guess_rows
 from baserate.files.formats._sinks import TextSink
-from baserate.files.formats.format import CELLS, Chunk, Format, Sink, SinkMark, check_columns
+from baserate.files.formats.format import CELLS, EMPTY, Chunk, Format, Sink, SinkMark, check_columns
 from baserate.files.source import Source
 from baserate.frames import no_panic, polars
 
+_USUAL = (",", ";", "\t", "|")
 _QUOTED = re.compile(rb'"[^"]*"')
+
+_FOR_EXCEL = re.compile('"?sep=.?"?', re.IGNORECASE)
 
 
 class CsvReader:
-    """A reader of text with a header, fields separated by one character, and quotes as in CSV."""
+    """A reader of text with a header, fields separated by one character, and quotes as in CSV.
+
+    A header without the separator that has one other of the usual ones is read by that, which a warning says. So are
+    decimal commas, where commas do not separate.
+    """
 
     def __init__(self, source: Source, separator: str = ",") -> None:
         self._source = source
-        self._separator = separator
+        self._separator = source.separator or separator
+        self._decimal_comma = False
         self._file = source.open()
         try:
             self._begin(source)
@@ -31,19 +39,16 @@ class CsvReader:
 
     def _begin(self, source: Source) -> None:
         """Read the header."""
-        self._blocks = blocks(self._file, 0, source.shown, quoted=True, content=source.content)
+        self._blocks = blocks(self._file, 0, source.shown, quoted=True)
         first = next(self._blocks, None)
         if first is None:
-            raise FileProblemError(source.shown, "is empty; expected a header and at least one row")
+            raise FileProblemError(source.shown, EMPTY)
         check_text(first.data, source.shown)
         bom = len(BOM) if first.data.startswith(BOM) else 0
         header, end = self._header(first.data, bom)
         self.columns = check_columns(header, source.shown)
         self._first = Block(first.data[end:], end)
-        self.n_rows: int | None = None
-        if not source.is_stream and self._first.data:
-            lines = self._first.data.count(b"\n")
-            self.n_rows = int(source.path.stat().st_size / len(self._first.data) * lines)
+        self.n_rows = guess_rows(self._file, self._first.data)
 
     def close(self) -> None:
         if not self._source.is_stream:
@@ -57,21 +62,45 @@ class CsvReader:
         end = end or len(data)
         try:
             csv.field_size_limit(1 << 24)
-            names = next(csv.reader(io.StringIO(data[start:end].decode(), newline=""), delimiter=self._separator), [])
+            text = data[start:end].decode()
+            if _FOR_EXCEL.fullmatch(text.rstrip("\r\n")):
+                what = f"the first line is {text.strip()!r}, which only Excel knows; drop that line"
+                raise FileProblemError(self._source.shown, what)
+            self._separator = self._separator_of(text)
+            return _fields(text, self._separator), end
         except (UnicodeDecodeError, csv.Error) as error:
             raise FileProblemError(
                 self._source.shown, f"the header cannot be read ({error}); expected UTF-8 text"
             ) from error
-        return names, end
+
+    def _separator_of(self, header: str) -> str:
+        """The separator of a header: the usual one of the format, or the only other that it has."""
+        if len(_fields(header, self._separator)) > 1:
+            return self._separator
+        others = [other for other in _USUAL if other != self._separator and len(_fields(header, other)) > 1]
+        if not others:
+            return self._separator
+        if len(others) > 1 or self._source.separator is not None:
+            asked, lines = "", " or ".join(f"add --separator {_shown(other)}" for other in others)
+            if self._source.separator is not None:
+                asked = ", which --separator asks for"
+                lines = "leave --separator out: what separates a file's columns is then found for each file"
+            raise FileProblemError(
+                self._source.shown, f"the header has no {_shown(self._separator)}{asked}, and is one column; {lines}"
+            )
+        _warn(
+            f"{self._source.shown} is read with {_shown(others[0])} between its columns, because its header has no "
+            f"{_shown(self._separator)} (--separator {_shown(others[0])} says so)."
+        )
+        return others[0]
 
     def chunks(
         self, numbers: Collection[str], *, of_one_type: str | None = None, row: int = 0, mark: int = 0
     ) -> Iterator[Chunk]:
         if row or mark:
-            self._file.seek(mark)
-            found: Iterator[Block] = blocks(
-                self._file, mark, self._source.shown, quoted=True, content=self._source.content
-            )
+            self._file.close()
+            self._file = self._source.open(mark)
+            found: Iterator[Block] = blocks(self._file, mark, self._source.shown, quoted=True)
         else:
             found = self._all_blocks()
         width = len(self.columns)
@@ -85,7 +114,9 @@ class CsvReader:
                 yield Chunk(frame.slice(start, most), row + start, block.start, row)
             row += len(frame)
         if none:
-            raise FileProblemError(self._source.shown, "is empty; it has a header, but no rows")
+            raise FileProblemError(
+                self._source.shown, "is empty; it has a header, but no rows. Check the program that writes it"
+            )
 
     def _all_blocks(self) -> Iterator[Block]:
         if self._first.data.strip(b"\r\n"):
@@ -93,18 +124,40 @@ class CsvReader:
         yield from self._blocks
 
     def _parsed(self, data: bytes, numbers: Collection[str], row: int) -> Any:
-        pl = polars()
-        schema = {name: pl.Float64 if name in numbers else pl.String for name in self.columns}
         try:
-            with no_panic():
-                frame = pl.read_csv(
-                    data, has_header=False, schema=schema, separator=self._separator, raise_if_empty=False
-                )
+            frame = self._frame(data, numbers)
         except Exception as error:
-            self._diagnose(data, numbers, row, error)
+            if not self._has_decimal_commas(data, numbers):
+                self._diagnose(data, numbers, row, error)
+            frame = self._frame(data, numbers)
         if self._has_short_rows(frame, data):
             self._check_rows(data.decode(), numbers, row, None)
         return frame
+
+    def _frame(self, data: bytes, numbers: Collection[str]) -> Any:
+        pl = polars()
+        with no_panic():
+            return pl.read_csv(
+                data,
+                has_header=False,
+                schema={name: pl.Float64 if name in numbers else pl.String for name in self.columns},
+                separator=self._separator,
+                raise_if_empty=False,
+                decimal_comma=self._decimal_comma,
+            )
+
+    def _has_decimal_commas(self, data: bytes, numbers: Collection[str]) -> bool:
+        """Tell whether rows that cannot be read can be with decimal commas, and read these from now on."""
+        if self._decimal_comma or self._separator == ",":
+            return False
+        self._decimal_comma = True
+        try:
+            self._frame(data, numbers)
+        except Exception:
+            self._decimal_comma = False
+            return False
+        _warn(f"{self._source.shown} has decimal commas: 0,25 is read as 0.25.")
+        return True
 
     def _has_short_rows(self, frame: Any, data: bytes) -> bool:
         """Tell whether fields seem to be missing at the ends of rows, which polars fills up without a word."""
@@ -140,10 +193,11 @@ class CsvReader:
                     row=i,
                 ) from error
             for place in places:
-                if fields[place] and not _is_number(fields[place]):
+                if fields[place] and not self._is_number(fields[place]):
                     raise FileProblemError(
                         name,
-                        f"holds {shortened(repr(fields[place]), 30)}; expected a probability, such as 0.25",
+                        f"holds {shortened(repr(fields[place]), 30)}; expected a probability, such as 0.25"
+                        + _advice(fields[place]),
                         row=i,
                         column=self.columns[place],
                     ) from error
@@ -164,6 +218,32 @@ class CsvReader:
                 ) from error
             at = found.end()
             row, place = (row, place + 1) if found[1] == self._separator else (row + 1, 0)
+
+    def _is_number(self, field: str) -> bool:
+        return _is_number(field.strip().replace(",", ".", 1) if self._decimal_comma else field)
+
+
+def _warn(message: str) -> None:
+    from baserate.validation import warn_user  # which needs numpy, and --help must not wait for it
+
+    warn_user(message)
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
+
+
+def _shown(separator: str) -> str:
+    return "tab" if separator == "\t" else f"'{separator}'"
+
+
+def _advice(field: str) -> str:
+    """Advice on how to write a number that cannot be read."""
+    if re.fullmatch(r"\s*-?\d*,\d+\s*", field):
+        return ", with a decimal point"
+    if re.fullmatch(r"\s*-?\d+([.,]\d+)?\s*%\s*", field):
+        return ". Percentages are read with --percent, and written without the sign, such as 12.5"
+    return ""
 
 
 def _is_number(field: str) -> bool:

@@ -7,6 +7,7 @@ from baserate.files.errors import FileProblemError
 from baserate.files.source import Source
 
 MOST_COLUMNS = 10_000
+EMPTY = "is empty; expected a header and at least one row. Check the program that writes it"
 CELLS = 1 << 22
 """The most values in a chunk: 32 MB of numbers."""
 
@@ -123,6 +124,8 @@ class Format(NamedTuple):
         True if a column must keep the type that it began with.
     no_pipe : str, optional
         The reason why it cannot be read from a pipe, or written to one. Default: it can.
+    packable : bool
+        True if a compressed file of it can be read.
     """
 
     name: str
@@ -134,6 +137,7 @@ class Format(NamedTuple):
     instead: str
     fixed_types: bool = False
     no_pipe: str | None = None
+    packable: bool = True
 
 
 def check_columns(columns: list[str], name: str) -> list[str]:

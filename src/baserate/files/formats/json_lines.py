@@ -10,7 +10,7 @@ from typing import IO, Any, NoReturn
 from baserate.files.errors import FileProblemError, shortened
 from baserate.files.formats._column_types import parts_of
 from baserate.files.formats._json_types import called, is_of, joined_type, may_have_changed
-from baserate.files.formats._lines import BOM, Block, blocks, check_text
+from baserate.files.formats._lines import BOM, Block, blocks, check_text, guess_rows
 from baserate.files.formats._sinks import TextSink
 from baserate.files.formats.format import Chunk, Format, Sink, SinkMark, check_columns
 from baserate.files.source import Source
@@ -43,10 +43,12 @@ class JsonLinesReader:
 
     def _begin(self, source: Source) -> None:
         """Read the first line."""
-        self._blocks = blocks(self._file, 0, source.shown, quoted=False, content=source.content)
+        self._blocks = blocks(self._file, 0, source.shown, quoted=False)
         first = next(self._blocks, None)
         if first is None or not first.data.strip():
-            raise FileProblemError(source.shown, "is empty; expected at least one line")
+            raise FileProblemError(
+                source.shown, "is empty; expected at least one line. Check the program that writes it"
+            )
         check_text(first.data, source.shown)
         if first.data.startswith(BOM):
             first = Block(first.data[len(BOM) :], len(BOM))
@@ -61,9 +63,7 @@ class JsonLinesReader:
         if not isinstance(self._start, dict):
             raise FileProblemError(source.shown, "is not an object; expected one a line, with fields by name", row=0)
         self.columns = check_columns(list(self._start), source.shown)
-        self.n_rows: int | None = None
-        if not source.is_stream:
-            self.n_rows = int(source.path.stat().st_size / len(first.data) * first.data.count(b"\n"))
+        self.n_rows = guess_rows(self._file, first.data)
 
     def close(self) -> None:
         if not self._source.is_stream:
@@ -75,8 +75,9 @@ class JsonLinesReader:
         found: Iterator[Block] = self._all_blocks()
         if row or mark:
             self._parsed(self._first.data, numbers, 0)  # for the types, as the run from the start had them
-            self._file.seek(mark)
-            found = blocks(self._file, mark, self._source.shown, quoted=False, content=self._source.content)
+            self._file.close()
+            self._file = self._source.open(mark)
+            found = blocks(self._file, mark, self._source.shown, quoted=False)
         for block in found:
             frame = self._parsed(block.data, numbers, row)
             if of_one_type is not None:

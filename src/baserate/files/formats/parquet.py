@@ -40,7 +40,9 @@ class ParquetReader:
             ) from error
         self.n_rows: int | None = sum(n for n, _ in self._groups)
         if not self.n_rows:
-            raise FileProblemError(source.name, "is empty; it has columns, but no rows")
+            raise FileProblemError(
+                source.name, "is empty; it has columns, but no rows. Check the program that writes it"
+            )
 
     def _read_groups(self) -> list[tuple[int, int]]:
         """Rows of each row group, and where it ends: to read them whole is quicker. A long footer is not worth it."""
@@ -145,5 +147,6 @@ FORMATS = (
         instead="CSV or JSON lines",
         fixed_types=True,
         no_pipe="its end comes first",
+        packable=False,
     ),
 )

@@ -1,85 +1,40 @@
 """Corrections of the likelihood mixture when labels arrive rounds later (compiled)."""
 
-import copy
-
 import numpy as np
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
-from baserate.trackers.likelihood_mixture.batch_update import begin_round, judge_round
 from baserate.trackers.likelihood_mixture.diagonal import correct_counts
 from baserate.trackers.likelihood_mixture.experts import (
     BIRTH,
-    COUNTED,
     EXPERTS,
     FIRST_RECALLED,
     JUDGED,
     KEPT,
     MEMORIES,
-    MIXTURE,
     RECALLED,
     SWITCHING_RATES,
-    load_key,
     make_tables,
     set_birth,
 )
 from baserate.trackers.likelihood_mixture.likelihoods import posterior
 from baserate.trackers.likelihood_mixture.runs import FULL
-from baserate.trackers.likelihood_mixture.scoring import correct_scores, make_scratch
+from baserate.trackers.likelihood_mixture.scoring import correct_scores
 from baserate.trackers.likelihood_mixture.state import Note, State
 
 
-def record_round(
-    state: State, margin: FloatArray, proba: FloatArray, source_prior: FloatArray, labels: IntArray
-) -> Note:
-    """Return the record of the next round of a state of one key, which is not changed."""
-    s = copy.deepcopy(state)
-    judged, mixture, shares, run_mixes = _play_round(
-        s.births, s.counts, s.weights, s.trust, float(s.doubt), s.rounds,
-        s.run_mixes, s.overlaps, s.sizes, s.began, s.run_weights, s.arms,
-        margin, proba, source_prior, labels,
-    )  # fmt: skip
-    return Note(int(state.rounds[0]) + 1, judged, mixture, shares, run_mixes, source_prior)
-
-
-@compiled
-def _play_round(
-    birth: FloatArray,
-    counts: FloatArray,
-    weights: FloatArray,
-    trust: FloatArray,
-    doubt: float,
-    rounds: IntArray,
-    run_mixes: FloatArray,
-    overlaps: FloatArray,
-    sizes: FloatArray,
-    began: IntArray,
-    run_weights: FloatArray,
-    arms: FloatArray,
-    margin: FloatArray,
-    proba: FloatArray,
-    source_prior: FloatArray,
-    labels: IntArray,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Play a round, and return the record of it.
-
-    That is: the mixes that experts are judged by, the mix that samples are counted by, recalled mixes' shares, and the
-    mixes that runs are judged by.
-    """
-    n, k = proba.shape
-    mixes, per_expert, per_class = make_tables(k)
-    logs, inverse, scratch = np.empty(EXPERTS), 1.0 / source_prior, make_scratch(k if k <= FULL else 0, len(sizes))
-    load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
-    begin_round(
-        counts, run_mixes, sizes, began, run_weights, arms, rounds[0] + 1, margin, proba, inverse, labels, 0, n,
-        mixes, per_expert, per_class,
-    )  # fmt: skip
-    judged, began_with = mixes.copy(), run_mixes.copy()
-    judge_round(
-        weights, trust, doubt, run_mixes, overlaps, sizes, run_weights, arms, proba, inverse, labels, 0, n,
-        mixes, per_expert, per_class, logs, scratch,
-    )  # fmt: skip
-    return judged, per_class[MIXTURE].copy(), per_expert[COUNTED, FIRST_RECALLED:].copy(), began_with
+def read_record(record: FloatArray, t: int, source_prior: FloatArray) -> Note:
+    """Return the record of round t that `batch_update.update` has written, as a note."""
+    judged, run_mixes, mixture = np.split(record[:-1], [EXPERTS, record.shape[1] - 1], axis=1)
+    shares = record[-1, FIRST_RECALLED:EXPERTS]
+    return Note(
+        t,
+        np.ascontiguousarray(judged),
+        np.ascontiguousarray(mixture[:, 0]),
+        shares.copy(),
+        np.ascontiguousarray(run_mixes),
+        source_prior,
+    )
 
 
 @compiled

@@ -14,8 +14,8 @@ FULL = 32
 """Largest number of classes for which every run keeps how well it tells each pair of classes apart."""
 LANES = 8
 """Seven runs and the birth value: as many as fit into one vector register of common processors."""
-FEW_LANES = 4
-"""Three runs and the birth value, for more classes than that."""
+FEW_LANES = 3
+"""Two runs and the birth value, for more classes than that."""
 
 _HAZARD = 0.05  # a run of age a ends in a round with probability _HAZARD / (a + 1)
 _RETURNS = 0.25  # then the mix is the birth value again with this probability, and else a new one

@@ -54,21 +54,23 @@ def observe(
     A batch is taken in parts of growing length, so that a run that starts with it can show by the later parts what it
     has learned from the earlier ones.
     """
-    k, total, start, size, newborn = len(mixes), 0.0, first, _FIRST_PART, -1
-    for e in range(len(sizes) - 1):
+    k, source, total, start, size = len(mixes), len(sizes) - 1, 0.0, first, _FIRST_PART
+    newborn = source  # stands for none
+    for e in range(source):
         if sizes[e] == 0.0 and weights[e] > 0.0:
             newborn = e
     while start < end:
         stop = min(start + size, end)
         if end - stop < size // 2:
             stop = end
-        _take_sums(mixes, proba, inverse, labels, start, stop, _THINNED, scratch)
+        step = 1 + (stop - start - 1) // _THINNED
+        _take_sums(mixes, proba, inverse, labels, start, stop, step, scratch)
         total += judge_runs(weights, scratch[_LOG])
-        thinned = 1 + (stop - start - 1) // (1 + (stop - start - 1) // _THINNED)
-        _learn_resolution(overlaps, sizes, stop - start, thinned, k, scratch)
-        _move(mixes, overlaps, sizes, stop - start, stop - start, _CAUTION, per_class, scratch)
+        n = float(stop - start)
+        _learn_resolution(overlaps, sizes, n, 1 + (stop - start - 1) // step, k, scratch)
+        _move(mixes, overlaps, sizes, n, n, _CAUTION, per_class, scratch)
         start, size = stop, 4 * size
-    if newborn >= 0 and weights[newborn] > _NOTICED and end - first > _FIRST_PART:
+    if newborn < source and weights[newborn] > _NOTICED and end - first > _FIRST_PART:
         _solve(mixes, overlaps, newborn, proba, inverse, labels, first, end, per_class)
     return total
 
@@ -89,32 +91,51 @@ def _solve(
 
     What it was born with counts as half a sample of each class.
     """
-    k, n = len(mixes), end - first
-    score, most = _ROWS + k, _THINNED + 8 * k
-    taken = 1 + (n - 1) // (1 + (n - 1) // most)
-    mix, products, size, s = np.empty((k, 2)), np.empty((len(overlaps), 2)), np.empty(2), make_scratch(k, 2)
-    best, best_score, best_products = np.empty(k), np.empty(k), np.empty(len(overlaps))
-    prior, highest, caution, still = np.empty(k), -np.inf, _CAUTION, False
+    k, n, products = len(mixes), float(end - first), len(overlaps)
+    score, step = _ROWS + k, 1 + (end - first - 1) // (_THINNED + 8 * k)
+    taken = 1 + (end - first - 1) // step
+    mix, overlap, size, s = np.empty((k, 2)), np.empty((products, 2)), np.empty(2), make_scratch(k, 2)
+    prior, best, best_score, best_overlap = np.empty(k), np.empty(k), np.empty(k), np.empty(products)
+    highest, caution, farthest = -np.inf, _CAUTION, np.inf
     for c in range(k):
         prior[c] = _PRIOR * k * (0.5 * per_class[BIRTH, c] + 0.5 / k)
-    mix[:, 0], mix[:, 1] = mixes[:, run], per_class[JUDGED]
+        mix[c, 0], mix[c, 1] = mixes[c, run], per_class[JUDGED, c]
     for _ in range(_MOST_STEPS):
-        _take_sums(mix, proba, inverse, labels, first, end, most, s)
-        found = s[_LOG, 0] + (prior * np.log(mix[:, 0])).sum()
+        _take_sums(mix, proba, inverse, labels, first, end, step, s)
+        found = 0.0
+        for c in range(k):
+            found += prior[c] * np.log(mix[c, 0])
+        found += s[_LOG, 0]
         if found >= highest:
-            still = np.abs(mix[:, 0] - best).max() < _STILL if highest > -np.inf else False
+            farthest = 0.0 if highest > -np.inf else np.inf
+            for c in range(k):
+                farthest = max(farthest, abs(mix[c, 0] - best[c]))
             highest, caution = found, 0.25 * caution
-            size[:], products[:] = 0.0, 0.0
-            _learn_resolution(products, size, n, taken, k, s)
-            best[:], best_score[:], best_products[:] = mix[:, 0], s[score : score + k, 0] + prior, products[:, 0]
+            for e in range(2):
+                size[e] = 0.0
+                for j in range(products):
+                    overlap[j, e] = 0.0
+            _learn_resolution(overlap, size, n, taken, k, s)
+            for c in range(k):
+                best[c], best_score[c] = mix[c, 0], s[score + c, 0] + prior[c]
+            for j in range(products):
+                best_overlap[j] = overlap[j, 0]
         else:
             # A step of scoring can go too far; with more caution it becomes one of expectation-maximisation.
             caution = max(8.0 * caution, 0.05 * n)
-        if still:
+        if farthest < _STILL:
             break
-        mix[:, 0], s[score : score + k, 0], products[:, 0], size[:] = best, best_score, best_products, 0.0
-        _move(mix, products, size, n + _PRIOR * k, n, caution, per_class, s)
-    mixes[:, run], overlaps[:, run] = best, best_products
+        for c in range(k):
+            mix[c, 0], s[score + c, 0] = best[c], best_score[c]
+        for j in range(products):
+            overlap[j, 0] = best_overlap[j]
+        for e in range(2):
+            size[e] = 0.0
+        _move(mix, overlap, size, n + _PRIOR * k, n, caution, per_class, s)
+    for c in range(k):
+        mixes[c, run] = best[c]
+    for j in range(products):
+        overlaps[j, run] = best_overlap[j]
 
 
 @compiled_within
@@ -125,16 +146,15 @@ def _take_sums(
     labels: IntArray,
     start: int,
     stop: int,
-    most: int,
+    step: int,
     s: FloatArray,
 ) -> None:
     """Set the log-likelihood of some samples, and the sums of their class probabilities and of products of these.
 
-    Products are summed over about `most` of the samples, if there are more.
+    Products are summed over every `step`-th sample.
     """
     k, m = mixes.shape
     posterior, score, outer = _ROWS, _ROWS + k, _ROWS + 4 * k
-    step = 1 + (stop - start - 1) // most
     for e in range(m):
         s[_PRODUCT, e], s[_LOG, e] = 1.0, 0.0
     for j in range(k):
@@ -201,14 +221,14 @@ def _set_likelihood(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i
 
 
 @compiled_within
-def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: int, taken: int, k: int, scratch: FloatArray) -> None:
+def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: float, taken: int, k: int, s: FloatArray) -> None:
     """Average the products of class probabilities, of which `taken` were summed, over all samples of a run."""
     m, outer, share = len(sizes), _ROWS + 4 * k, 1.0 / taken
     for e in range(m):
-        scratch[_SPARE, e] = n / (sizes[e] + n)
+        s[_SPARE, e] = n / (sizes[e] + n)
     for j in range(len(overlaps)):
         for e in range(m):
-            overlaps[j, e] += scratch[_SPARE, e] * (share * scratch[outer + j, e] - overlaps[j, e])
+            overlaps[j, e] += s[_SPARE, e] * (share * s[outer + j, e] - overlaps[j, e])
 
 
 @compiled_within
@@ -318,7 +338,7 @@ def observe_frequencies(
             s[_LOG, e] += frequencies[c] * np.log(mixes[c, e])
             s[score + c, e] = s[j, e] = frequencies[c]
     found = judge_runs(weights, s[_LOG])
-    _learn_resolution(overlaps, sizes, 1, 1, k, s)
+    _learn_resolution(overlaps, sizes, 1.0, 1, k, s)
     _move(mixes, overlaps, sizes, 1.0, 1.0, _CAUTION, per_class, s)
     return found
 
@@ -345,7 +365,7 @@ def correct_scores(
     """
     k, m = mixes.shape
     score, n, s = _ROWS + k, len(proba), make_scratch(k, m)
-    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, _THINNED, s)
+    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, 1 + (n - 1) // _THINNED, s)
     for c in range(k):
         for e in range(m):
             s[score + c, e] = holds[e] * (told[c] - s[score + c, e])

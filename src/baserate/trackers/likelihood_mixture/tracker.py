@@ -6,12 +6,12 @@ from numpy.typing import ArrayLike
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
 from baserate.trackers._tracker import ONE_KEY, BankedTracker
-from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels
+from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels, runs
 from baserate.trackers.likelihood_mixture.state import SAVED_NOTE, SAVES, Note, State, new_state
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
-_NO_PREDICTIONS = np.empty((0, 0))
+_NONE = np.empty((0, 0))
 _FOLDS = 10  # parts of a batch that are left out one after the other
 _MOST_ROWS = 200_000  # samples that are copied at a time for that
 
@@ -211,10 +211,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """
         proba, source_prior, labels = self._check(evidence)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
-        labels = _NO_LABELS if labels is None else labels
         predictions, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
-        state: State = self._state
-        batch_update.update(*state, rows, self._slack, proba, source_prior, labels, starts, predictions)
+        self._play(self._state, rows, Evidence(proba, source_prior, labels, starts), predictions)
         return predictions
 
     def weighted_experts(self) -> Experts:
@@ -275,10 +273,11 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         evidence : Evidence
             The batch, with the labels that are known already.
         """
-        proba, source_prior, labels = self._check(evidence)
-        labels = _NO_LABELS if labels is None else labels
-        state = State(*(array[0] for array in self._state))
-        return late_labels.record_round(state, self._slack, proba, source_prior, labels)
+        checked = Evidence(*self._check(evidence))
+        size = (self.n_classes + 1, experts.EXPERTS + self._state.sizes.shape[1] + 1)
+        record = np.full(size, 1.0 / self.n_classes)  # of a round without samples nothing is ever asked
+        self._play(State(*(array.copy() for array in self._state)), ONE_KEY, checked, _NONE, record)
+        return late_labels.read_record(record, int(self._state.rounds[0, 0]) + 1, checked.source_prior)
 
     def correct(self, note: Note, proba: ArrayLike, labels: ArrayLike) -> None:
         """Count samples of an earlier round by their labels instead of their class probabilities.
@@ -320,29 +319,32 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def predict_rows(self, state: State, rows: IntArray) -> FloatArray:
         """Return the predictions of some keys, one row each."""
-        return batch_update.predict(
-            state.births,
-            state.counts,
-            state.weights,
-            state.trust,
-            state.rounds,
-            state.run_mixes,
-            state.run_weights,
-            state.arms,
-            rows,
-        )
+        out = np.empty((len(rows), self.n_classes))
+        no_samples = Evidence(_NONE, np.ones(self.n_classes), starts=np.zeros(len(rows) + 1, dtype=np.int64))
+        self._play(state, rows, no_samples, out)
+        return out
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one batch or one estimate, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            batch_update.update_with_frequencies(*state, rows, self._slack, frequencies)
-            return
+            batch_update.update_with_frequencies(*state, rows, self._slack, frequencies, self._many)
+        else:
+            self._play(state, rows, evidence, _NONE)
+
+    def _play(
+        self, state: State, rows: IntArray, evidence: Evidence, predictions: FloatArray, record: FloatArray = _NONE
+    ) -> None:
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
         batch_update.update(
-            *state, rows, self._slack, evidence.proba, evidence.source_prior, labels, starts, _NO_PREDICTIONS
-        )
+            *state, rows, self._slack, evidence.proba, 1.0 / evidence.source_prior, labels, starts,
+            self._many, predictions, record,
+        )  # fmt: skip
+
+    @property
+    def _many(self) -> bool | None:
+        return self.n_classes > runs.FULL or None
 
     def _check(self, evidence: Evidence) -> tuple[FloatArray, FloatArray, IntArray | None]:
         proba = check_proba(evidence.proba, self.n_classes, "evidence.proba")

@@ -1,5 +1,6 @@
 """AssumptionCheck: tests whether a stream is still label shift, or something other than the class mix has changed."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -195,7 +196,7 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
 
-    def fit(self, proba: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, proba: ArrayLike, y: ArrayLike, names: Sequence[Any] | None = None) -> Self:
         """Learn the classes from a labelled holdout, and start anew.
 
         Parameters
@@ -205,6 +206,8 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
             was fitted on this holdout, give uncalibrated ones.
         y : (n,) array of int
             Labels. A holdout that is too small is accepted, but nothing is tested: see `testable_`.
+        names : sequence, optional
+            What to call the classes in `reason_`. Default: their numbers.
         """
         check_real(self.alpha, "alpha", 0.0, 1.0, closed=False)
         rows, labels = check_holdout(proba, y, every_class=False)
@@ -214,13 +217,13 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         if k > MOST_CLASSES:
             reason = f"there are {k} classes; label shift is tested for up to {MOST_CLASSES}."
         else:
-            reason = too_few(np.bincount(labels, minlength=k)) or self._learn(rows, labels)
+            reason = too_few(np.bincount(labels, minlength=k), names) or self._learn(rows, labels, names)
         self.n_classes_ = k
         self.testable_, self.reason_ = not reason, reason
         self._start()
         return self
 
-    def _learn(self, rows: FloatArray, labels: IntArray) -> str:
+    def _learn(self, rows: FloatArray, labels: IntArray, names: Sequence[Any] | None) -> str:
         """Learn from a holdout that is large enough; return why it cannot be used all the same, or ``""``."""
         k = rows.shape[1]
         chosen = _reference_rows(labels, k)
@@ -231,14 +234,15 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         )
         for c in range(k):
             of_class = labels == c
-            count_cells(rows[of_class], *compared_with, edges, holdouts[:, c : c + 1])
+            counted, doubled = np.zeros((2, len(SCORES), 1, k * RANGES))
+            count_cells(rows[of_class], *compared_with, edges, counted)
             # A reference row has no distance from itself, so references do not count for strangeness.
-            doubled = np.zeros((len(SCORES), 1, k * RANGES))
             count_cells(rows[of_class & chosen], *compared_with, edges, doubled)
+            holdouts[:, c] = counted[:, 0]
             holdouts[1, c] -= doubled[1, 0]
         self._references, self._edges, self._holdouts = compared_with, edges, holdouts
         self._directions = Directions().fit(rows, labels)
-        return too_alike(holdouts[1])
+        return too_alike(holdouts[1], names)
 
     def _start(self) -> None:
         self.rounds_, self._pending, self.alarm_ = 0, 0, False

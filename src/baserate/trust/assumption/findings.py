@@ -50,12 +50,21 @@ class Finding(NamedTuple):
     evidence: float
 
     def __str__(self) -> str:
-        who = "all predictions" if self.predicted is None else f"predictions of class {self.predicted}"
-        what = f"mean {self.score}" if self.above is None else f"{self.score} above {self.above:.3g}"
-        word = "too high" if self.too_many else "too low"
+        who = "" if self.predicted is None else f" among predictions of class {self.predicted}"
+        if self.above is None:
+            word = "too high" if self.too_many else "too low"
+            return (
+                f"the mean {self.score}{who} is {word}: {self.share:.4g}, label shift would give {self.expected:.4g} "
+                f"+- {self.error:.2g}"
+            )
+        many = "too many" if self.too_many else "too few"
+        kind, has = {
+            "doubt": ("uncertain", f"have no probability above {1.0 - self.above:.9g}"),
+            "strangeness": ("unusual", f"are at least {self.above:.3g} away from all of the holdout"),
+        }[self.score]
         return (
-            f"{what} among {who} is {word}: {self.share:.4f}, label shift explains "
-            f"{self.expected:.4f} +- {self.error:.4f}"
+            f"{many} {kind} predictions{who}: {100 * self.share:.3g} % {has}, label shift would give "
+            f"{100 * self.expected:.3g} % +- {100 * self.error:.2g}"
         )
 
 

@@ -139,7 +139,8 @@ def count_cells(
         c = _predicted(proba[i])
         for j in range(len(logs)):
             logs[j] = np.log(max(proba[i, j], _FLOOR))
-        _count(proba[i, c], c, distance_to_nearest(logs, columns, starts[c], starts[c + 1], -1, room), edges, counts)
+        strange = distance_to_nearest(logs, columns, starts[c], starts[c + 1], columns.shape[1], room)
+        _count(proba[i, c], c, strange, edges, counts)
 
 
 @compiled
@@ -176,4 +177,5 @@ def add_rows(
         for m in range(len(moments)):
             power *= residual
             moments[m] += power
-        _count(proba[i, c], c, distance_to_nearest(floored, columns, starts[c], starts[c + 1], -1, room), edges, counts)
+        strange = distance_to_nearest(floored, columns, starts[c], starts[c + 1], columns.shape[1], room)
+        _count(proba[i, c], c, strange, edges, counts)

@@ -49,7 +49,7 @@ def fit_oddness(proba: FloatArray, references: IntArray) -> tuple[OddnessScale, 
     Oddness is from 0 to 2: the share of the holdout with more confidence, plus the share with a smaller distance.
     """
     columns = np.ascontiguousarray(np.log(np.maximum(proba[references], _FLOOR)).T)
-    itself = np.full(len(proba), -1)
+    itself = np.full(len(proba), len(references))
     itself[references] = np.arange(len(references))  # a reference is not compared with itself
     doubts, distances = _scores(proba, columns, itself)
     odd = OddnessScale(columns, np.sort(doubts), np.sort(distances))
@@ -84,7 +84,7 @@ def count_odd(
             logs[c] = np.log(max(proba[i, c], _FLOOR))
             if proba[i, c] > proba[i, predicted]:
                 predicted = c
-        distance = distance_to_nearest(logs, columns, 0, columns.shape[1], -1, room)
+        distance = distance_to_nearest(logs, columns, 0, columns.shape[1], columns.shape[1], room)
         less_in_doubt = np.searchsorted(doubts, 1.0 - proba[i, predicted])
         rank = (less_in_doubt + np.searchsorted(distances, distance)) / len(doubts)
         weight = fade ** (n - 1 - i)

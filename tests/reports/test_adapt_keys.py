@@ -1,0 +1,42 @@
+"""Keys in the report."""
+
+import numpy as np
+import polars as pl
+
+from baserate.files.adapting.tracked_keys import follow_keys
+from baserate.reports.adapt_keys import section
+
+from ..files.paths import bump, table, two
+
+
+def of(n_moved, n_still, n_few):
+    up, still = table(two(bump(24, 0.02, 0.4, 12, 20))), table(two(np.full(24, 0.02)))
+    kinds = [(up, 20)] * n_moved + [(still, 20)] * n_still + [(still, 2)] * n_few
+    frames = [frame.with_columns(key=pl.lit(f"<k{i}>"), rows=pl.lit(n)) for i, (frame, n) in enumerate(kinds)]
+    return section(follow_keys(frames, ["good", "fraud"], 2400))
+
+
+def test_they_are_counted():
+    page = of(3, 2, 1)
+    assert "<b>6</b>keys" in page
+    assert "<b>3</b>moved" in page
+    assert "<b>2</b>without a clear move" in page
+    assert "<b>1</b>in doubt" in page
+    assert page.count('<th scope="row">') == 4
+    assert "<summary>1 with fewer than 100 rows</summary>" in page
+    assert "&lt;k0&gt;" in page
+    assert "<k0>" not in page
+
+
+def test_many_do_not_blow_up_the_page():
+    page = of(500, 10, 400)
+    assert page.count('<th scope="row">') == 12 + 100 + 100
+    assert "<summary>488 more that moved</summary>" in page
+    assert "<p>388 more are in the table of rounds.</p>" in page
+    assert len(page) < 250_000
+
+
+def test_none_that_moved():
+    page = of(0, 4, 0)
+    assert "No key moved by more than chance explains." in page
+    assert "<table>" not in page
