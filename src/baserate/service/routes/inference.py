@@ -6,36 +6,18 @@ import numpy as np
 
 from baserate._version import __version__
 from baserate.protocols import FloatArray
-from baserate.service._web import Request, Response, Route, msgspec
+from baserate.service._web import Request, Response, Route
 from baserate.service.bodies import check_name, check_rows, decode, from_scores, make_batch
 from baserate.service.definitions import Definition
 from baserate.service.entries import floats
 from baserate.service.exchange import answer, read_json, settings_of, streams_of
+from baserate.service.inference_body import InferenceBody, Tensor
 from baserate.service.problems import InvalidError, RenewedError
 from baserate.service.readings import labels_of
 from baserate.service.routes.streams import ask
 
 _MODES = ("adapt", "predict", "learn")
 _NUMBERS = ("FP64", "FP32", "FP16")
-
-
-class Tensor(msgspec.Struct, forbid_unknown_fields=True):
-    """A tensor of probabilities or logits, its data flat or nested."""
-
-    name: str
-    shape: list[int]
-    datatype: str
-    data: list[Any]
-    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
-
-
-class InferenceBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A request of the Open Inference Protocol."""
-
-    inputs: list[Tensor]
-    id: str | None = None
-    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
-    outputs: list[dict[str, Any]] | None = None
 
 
 async def infer(request: Request) -> Response:

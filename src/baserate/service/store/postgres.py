@@ -36,7 +36,8 @@ _SCHEMA = (
     "created DOUBLE PRECISION NOT NULL)",
     "CREATE TABLE IF NOT EXISTS baserate_log (stream BIGINT NOT NULL REFERENCES baserate_streams ON DELETE CASCADE, "
     "number BIGINT NOT NULL, entry BYTEA NOT NULL, PRIMARY KEY (stream, number))",
-    "CREATE TABLE IF NOT EXISTS baserate_batches (stream BIGINT NOT NULL REFERENCES baserate_streams ON DELETE CASCADE, "
+    "CREATE TABLE IF NOT EXISTS baserate_batches "
+    "(stream BIGINT NOT NULL REFERENCES baserate_streams ON DELETE CASCADE, "
     "batch_id TEXT NOT NULL, body BYTEA NOT NULL, answer BYTEA NOT NULL, at DOUBLE PRECISION NOT NULL, "
     "PRIMARY KEY (stream, batch_id))",
     "CREATE INDEX IF NOT EXISTS baserate_batches_by_age ON baserate_batches (at)",
