@@ -74,7 +74,7 @@ TENSOR = having(name=TEXT, shape=listed(WHOLE), datatype=TEXT, data={"type": "ar
 INFERENCE = having(model_name=TEXT, model_version=TEXT, outputs=listed(TENSOR), parameters={"type": "object"})
 FOUND = having(found=WHOLE)
 LABELS_FOUND = having(found=WHOLE, unknown=WHOLE, waiting=WHOLE)
-SESSION = having(name=TEXT, scope=TEXT, open=TRUTH)
+SESSION = having(name=TEXT, scope=TEXT, open=TRUTH, ready=TRUTH)
 
 ANSWERS: dict[str, Schema] = {
     "Problem": PROBLEM, "Answer": ANSWER, "Summary": SUMMARY, "Stream": STREAM, "Point": POINT, "Event": EVENT,

@@ -39,7 +39,7 @@ const at = (name) => `v1/streams/${encodeURIComponent(name)}`;
 
 export const listStreams = async () => (await ask("GET", "v1/streams")).streams;
 export const getStream = (name) => ask("GET", at(name));
-export const getHistory = (name, seconds) => ask("GET", `${at(name)}/history?points=500&seconds=${seconds}`);
+export const getHistory = (name, seconds, points = 500) => ask("GET", `${at(name)}/history?points=${points}&seconds=${seconds}`);
 export const getRequests = async (name, n) => (await ask("GET", `${at(name)}/requests?n=${n}`)).requests;
 export const sendLabels = (name, ids, labels) => ask("POST", `${at(name)}/labels`, { ids, labels });
 export const setShadow = (name, shadow) => ask("PATCH", at(name), { shadow });

@@ -19,10 +19,10 @@ export function share(value) {
   return `${percent.toFixed(decimals(percent))}${THIN}%`;
 }
 
-/** A range of shares: 8.1–11.6 %. Both ends have as many decimals as the lower one needs. */
+/** A range of shares: 8.1–11.6 %. Both ends have as many decimals as the upper one needs. */
 export function shares(low, high) {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return "–";
-  const places = Math.max(decimals(100 * low), decimals(100 * high));
+  const places = decimals(100 * (100 * high >= 99.95 ? low : high));
   return `${(100 * low).toFixed(places)}–${(100 * high).toFixed(places)}${THIN}%`;
 }
 

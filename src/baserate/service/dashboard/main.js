@@ -18,6 +18,7 @@ let page = null;
 let shownAt = null; // the address of the page that is shown
 let due = false;
 let heard = 0;
+let waiting = 0;
 
 const live = new Live({ news, opened: refresh, state });
 
@@ -25,6 +26,7 @@ const live = new Live({ news, opened: refresh, state });
 async function refresh() {
   try {
     session = await getSession();
+    if (!session.ready) return starting();
     streams = new Map((await listStreams()).map((said) => [said.name, fromSummary(said)]));
   } catch (error) {
     if (error.status === 401) signIn();
@@ -125,6 +127,16 @@ function put(next, address) {
 
 function missing(name) {
   return h("section", { class: "card empty-page" }, h("h1", {}, "No such stream"), h("p", {}, `There is no stream ${name}. It may have been deleted.`), h("p", {}, h("a", { href: "#/" }, "← All streams")));
+}
+
+/** The server compiles its code when it starts for the first time, which takes a while. */
+function starting() {
+  if (page?.title !== "Starting") {
+    const text = "The server is starting. It compiles its code when it starts for the first time, which can take a minute.";
+    put({ title: "Starting", element: h("section", { class: "card empty-page", role: "status" }, h("h1", {}, "Starting"), h("p", {}, text), h("div", { class: "progress" })) }, null);
+  }
+  clearTimeout(waiting);
+  waiting = setTimeout(() => refresh().catch((error) => live.failed(error)), 1000);
 }
 
 function signIn() {

@@ -3,6 +3,7 @@
 import { arrange, h, mark, say } from "./dom.js";
 import { ago, change, count, many, rate, share, shares } from "./format.js";
 import { movers, watched } from "./model.js";
+import { spark } from "./spark.js";
 import { badge, part, stateOf } from "./status.js";
 
 const BARS = 4;
@@ -61,15 +62,16 @@ function card(stream) {
     const [value, beside] = [h("b"), h("small")];
     return { element: h("div", {}, h("dt", {}, word), h("dd", {}, value, " ", beside)), value, beside };
   });
-  const order = stream.classes.length === 2 ? [watched(stream)] : movers(stream).slice(0, BARS);
+  const order = stream.classes.length === 2 ? [watched(stream)] : movers(stream).slice(0, stream.classes.length <= BARS + 1 ? BARS + 1 : BARS);
   const bars = order.map((column) => {
     const [value, moved] = [h("b", { class: "number" }), h("span", { class: "number hint", title: "against training" })];
     const bar = h("span", { class: "bar", "aria-hidden": "true" }, h("i"), h("u"));
     mix.append(h("li", {}, h("span", { class: "name" }, String(stream.classes[column])), bar, value, moved));
     return { column, value, moved, bar };
   });
+  const trend = spark(stream, order[0]);
   const link = h("a", { href: `#/streams/${encodeURIComponent(stream.name)}` }, stream.name);
-  const element = h("li", { class: "card stream" }, h("div", { class: "stream-head" }, h("h2", {}, link), state.element), facts, reason, mix, rest, h("dl", {}, accuracy.element, weight.element, speed.element));
+  const element = h("li", { class: "card stream" }, h("div", { class: "stream-head" }, h("h2", {}, link), state.element), facts, reason, mix, rest, trend.element, h("dl", {}, accuracy.element, weight.element, speed.element));
   return {
     element,
     classes: stream.classes.join("\n"),
@@ -93,6 +95,7 @@ function card(stream) {
       say(weight.value, next.shadow ? "off" : part(next.weight));
       say(weight.beside, next.shadow ? "shadow" : "");
       say(speed.value, rate(next.rate));
+      trend.add(next);
     },
   };
 }
