@@ -13,6 +13,7 @@ const together = uPlot.sync("stream");
  * series: [{ name: a colour of the theme, dash, fill, band }], each with the columns value (and low, high if band).
  * range(min, max): the limits of the y axis. tick(value): a label of it. log: powers of ten.
  * paint(u, context): draws more, above the lines. under(u, context): draws more, below them.
+ * shading(i): how dark the band of a series is.
  * moved(index or null): called when somebody points at a moment.
  */
 export class Chart {
@@ -39,21 +40,21 @@ export class Chart {
   }
 
   describe(width) {
-    const { series, log, range, tick, height, right = 12, top = 10, paint, under, moved } = this.options;
+    const { series, log, range, tick, height, right = 26, top = 10, paint, under, moved, shading } = this.options;
     const lines = [{}];
     const bands = [];
-    for (const { name, dash, fill, band, width: stroke = 2 } of series) {
+    for (const [i, { name, dash, fill, band }] of series.entries()) {
       lines.push({
         stroke: () => colour(name),
         fill: fill ? () => colour(name, 0.16) : undefined,
         dash,
-        width: stroke,
+        width: 2,
         points: { show: false },
       });
       if (band) {
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
         lines.push(edge, { ...edge });
-        bands.push({ series: [lines.length - 1, lines.length - 2], fill: () => colour(name, 0.15) });
+        bands.push({ series: [lines.length - 1, lines.length - 2], fill: () => colour(name, shading?.(i) ?? 0.15) });
       }
     }
     const rule = { stroke: () => colour("--rule"), width: 1 };

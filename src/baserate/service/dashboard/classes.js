@@ -8,8 +8,8 @@ const FIRST = 6;
 /** The most lines that a chart holds before it is a tangle. */
 export const MOST = 12;
 
-/** The table. `chosen(columns)` is called when other classes are to be drawn. */
-export function classTable(stream, order, chosen) {
+/** The table. `chosen(columns)` is called when other classes are to be drawn, `pointed(column)` for one to stand out. */
+export function classTable(stream, order, chosen, pointed) {
   const styles = new Map();
   const rows = new Map();
   let drawn = [];
@@ -51,6 +51,8 @@ export function classTable(stream, order, chosen) {
   function rowOf(column) {
     if (!rows.has(column)) {
       rows.set(column, classRow(current, column, () => toggle(column)));
+      for (const kind of ["mouseenter", "focusin"]) rows.get(column).element.addEventListener(kind, () => pointed(column));
+      for (const kind of ["mouseleave", "focusout"]) rows.get(column).element.addEventListener(kind, () => pointed(null));
       rows.get(column).dress(drawn.includes(column) ? styleOf(column) : null);
     }
     return rows.get(column);

@@ -93,3 +93,9 @@ export function clock(at, now = Date.now() / 1000) {
   if (when.toDateString() === new Date(now * 1000).toDateString()) return time;
   return `${when.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
 }
+
+/** A clause of the library as a sentence. */
+export function sentence(text) {
+  text = (text ?? "").replaceAll("+-", "±");
+  return text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "";
+}

@@ -1,14 +1,14 @@
 // What happened when: marks on the charts, and a list to read.
 
 import { h } from "./dom.js";
-import { ago, clock, count } from "./format.js";
+import { ago, clock, count, many } from "./format.js";
 import { colour } from "./theme.js";
 
 const KINDS = {
   alarm: { word: "Alarm", sign: "▲", colour: "--alarm", line: true },
   alarm_over: { word: "Alarm over", sign: "△", colour: "--good", line: true },
-  fallback: { word: "Correction reduced", sign: "◐", colour: "--warn", line: true },
-  fallback_over: { word: "Correction in full", sign: "●", colour: "--good", line: true },
+  fallback: { word: "Correction reduced", sign: "◐", colour: "--warn", hidden: true },
+  fallback_over: { word: "Correction in full", sign: "●", colour: "--good", hidden: true },
   refit: { word: "Refit", sign: "◆", colour: "--accent", line: true },
   created: { word: "Created", sign: "+", colour: "--ink-2", line: false },
   shadow: { word: "Shadow mode on", sign: "◌", colour: "--ink-2", line: true },
@@ -31,6 +31,7 @@ export function paintEvents(u, ctx, events) {
     const x = Math.round(u.valToPos(event.at, "x", true));
     if (x < left || x > left + width) continue;
     const kind = kindOf(event);
+    if (kind.hidden) continue; // the chart of the correction weight shows it
     ctx.strokeStyle = ctx.fillStyle = colour(kind.colour);
     ctx.lineWidth = ratio;
     ctx.setLineDash(kind.line ? [2 * ratio, 3 * ratio] : []);
@@ -50,7 +51,7 @@ export function eventsNear(events, at, seconds) {
   return events.filter((event) => Math.abs(event.at - at) <= seconds).slice(-4);
 }
 
-/** The list of events, newest first; runs of labels are one line. */
+/** The list of events, newest first. */
 export function eventList() {
   const list = h("ol", { class: "events" });
   const more = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => show(latest, !all) });
@@ -82,21 +83,38 @@ function line(event) {
   );
 }
 
-/** Labels that follow each other become one line: 240 of 260 labels in 13 deliveries. */
+/** Labels, and a correction that comes and goes, are one line each in ten minutes, or until something else happens. */
 function gather(events) {
   const lines = [];
+  let open = {};
   for (const event of events) {
-    const last = lines.at(-1);
-    const found = event.kind === "labels" && /^(\d+) of (\d+) /.exec(event.text);
-    if (found && last?.tally && event.at - last.at < 600) {
-      last.tally = [last.tally[0] + Number(found[1]), last.tally[1] + Number(found[2]), last.tally[2] + 1];
-      const [taken, given, times] = last.tally;
-      Object.assign(last, { at: event.at, round: event.round, text: `${count(taken)} of ${count(given)} found their row, in ${times} deliveries` });
-    } else if (found) {
-      lines.push({ ...event, text: `${count(Number(found[1]))} of ${count(Number(found[2]))} found their row`, tally: [Number(found[1]), Number(found[2]), 1] });
-    } else {
-      lines.push(event);
+    const group = { labels: "labels", fallback: "correction", fallback_over: "correction" }[event.kind];
+    if (!group) open = {};
+    if (!group || !open[group] || event.at - open[group].from > 600) {
+      lines.push({ ...event, from: event.at, of: [] });
+      if (group) open[group] = lines.at(-1);
+    }
+    if (group) {
+      const line = Object.assign(open[group], { at: event.at, round: event.round });
+      line.of.push(event);
+      Object.assign(line, group === "labels" ? tellLabels(line.of) : tellCorrection(line.of));
     }
   }
-  return lines;
+  return lines.sort((a, b) => a.at - b.at);
+}
+
+function tellLabels(events) {
+  const found = events.map((event) => /^(\d+) of (\d+) /.exec(event.text)).filter(Boolean);
+  const sum = (place) => count(found.reduce((total, match) => total + Number(match[place]), 0));
+  const times = events.length > 1 ? `, in ${count(events.length)} deliveries` : "";
+  return { text: `${sum(1)} of ${sum(2)} found their row${times}` };
+}
+
+function tellCorrection(events) {
+  const reduced = events.filter((event) => event.kind === "fallback");
+  const last = events.at(-1);
+  if (events.length === 1) return last.kind === "fallback" ? {} : { text: "" };
+  const times = many(reduced.length, "time");
+  const why = reduced.length ? `: ${reduced.at(-1).text}` : "";
+  return { kind: last.kind, text: last.kind === "fallback" ? `${times}${why}` : `again; it was reduced ${times}${why}` };
 }

@@ -2,7 +2,7 @@
 
 import { Chart, across, shade } from "./chart.js";
 import { h, mark, say } from "./dom.js";
-import { clock, evidence, power, rate, share, shares } from "./format.js";
+import { clock, evidence, power, rate, sentence, share, shares } from "./format.js";
 import { part } from "./status.js";
 
 const MOST = 1e6; // evidence beyond this is drawn here
@@ -37,12 +37,13 @@ const MEASURES = [
   {
     title: "Correction weight",
     hint: "The part of the correction that answers use",
+    why: (stream) => (stream.fallback ? sentence(stream.reason) : ""),
     series: { name: "--line-0", fill: true },
     columns: (points) => [points.map((p) => (p.shadow ? 0 : p.weight))],
     range: () => [0, 1.05],
     tick: (value) => (value > 1 ? "" : `${Math.round(100 * value)}\u202f%`),
     now: (point) => (point.shadow ? "off" : part(point.weight)),
-    beside: (point, stream) => (point.shadow ? "shadow mode" : stream.reason || "in full"),
+    beside: (point, stream) => (point.shadow ? "shadow mode" : point.weight < 1 ? "reduced" : "in full"),
   },
   {
     title: "Throughput",
@@ -72,6 +73,7 @@ export function measurePanels(stream) {
       paint: (u, ctx) => measure.line?.(current) && across(u, ctx, measure.line(current), "--alarm", "alarm"),
       moved: (index) => read(index),
     });
+    const hint = h("p", { class: "hint" });
     const title = h("h2", { id: `measure-${i}` }, measure.title);
     function read(index) {
       const point = index === null ? history.points.at(-1) ?? current : history.points[index];
@@ -80,10 +82,12 @@ export function measurePanels(stream) {
       say(beside, index === null ? measure.beside(point, current) : clock(point.at));
     }
     return {
-      element: h("section", { class: "card measure", "aria-labelledby": `measure-${i}` }, title, h("p", { class: "figure" }, value, " ", beside), plot, h("p", { class: "hint" }, measure.hint)),
+      element: h("section", { class: "card measure", "aria-labelledby": `measure-${i}` }, title, h("p", { class: "figure" }, value, " ", beside), plot, hint),
       update() {
         chart.show([history.points.map((p) => p.at), ...measure.columns(history.points)]);
         if (!(chart.plot?.cursor.left >= 0)) read(null);
+        say(hint, measure.why?.(current) || measure.hint);
+        hint.title = hint.textContent;
         const last = history.points.at(-1) ?? current;
         mark(plot, "aria-label", `Chart: ${measure.title} over time. Now ${measure.now(last)}, ${measure.beside(last, current)}. Arrow keys move through time.`);
       },

@@ -11,6 +11,7 @@ import { colour } from "./theme.js";
 const LEAST = 1e-4; // the bottom of the logarithmic scale
 const DRAWN = 5;
 const NARROW = 560;
+const FAINT = [0.16, 0.14, 0.11, 0.08, 0.07]; // how dark bands are: the more there are, the fainter
 
 /** The panel. */
 export function mixPanel(stream, points) {
@@ -18,6 +19,7 @@ export function mixPanel(stream, points) {
   const binary = stream.classes.length === 2;
   let log = false;
   let shown = [];
+  let bright = null; // the class whose row is pointed at
   let chart = null;
   let history = { points: [], events: [], spans: [] };
   let current = stream;
@@ -32,7 +34,10 @@ export function mixPanel(stream, points) {
       h("label", {}, h("input", { type: "radio", name: "scale", checked: i === 0, onchange: () => { log = i === 1; rebuild(); } }), word),
     ),
   );
-  const table = classTable(stream, order, (columns) => { shown = columns; rebuild(); });
+  const table = classTable(stream, order, (columns) => { shown = columns; rebuild(); }, (column) => {
+    bright = shown.some((one) => one.column === column) ? column : null;
+    chart?.plot?.redraw(false);
+  });
 
   function rebuild() {
     chart?.destroy();
@@ -40,10 +45,11 @@ export function mixPanel(stream, points) {
     chart = new Chart(canvas, {
       series: shown.map(({ name, dash }) => ({ name, dash, band: true })),
       log,
-      range: (low, high) => limits(high),
+      range: () => limits(),
+      shading: (i) => (bright === null ? FAINT[Math.min(shown.length, FAINT.length) - 1] : shown[i].column === bright ? 0.24 : 0),
       tick: (value) => (value === 0 ? "0" : share(value).replace(".0", "")),
       height: (width) => (width < NARROW ? 240 : 340),
-      right: (width) => (width < NARROW ? 12 : 118),
+      right: (width) => (width < NARROW ? 26 : 118),
       top: 22,
       under: (u, ctx) => shade(u, ctx, history.spans, "--alarm"),
       paint: (u, ctx) => {
@@ -56,10 +62,16 @@ export function mixPanel(stream, points) {
     show();
   }
 
-  function limits(high) {
+  /** The limits of the y axis: all lines, and most of the bands; those of the first rounds are wide. */
+  function limits() {
     if (log) return [low(), 1];
-    const most = Math.max(high ?? 0, ...shown.slice(0, 3).map(({ column }) => current.source_prior[column]), 0.002);
-    return [0, most > 0.8 ? 1 : most * 1.12];
+    let most = 0.002;
+    for (const { column } of shown) {
+      const highs = history.points.map((p) => p.high[column]).sort((a, b) => a - b);
+      most = Math.max(most, current.source_prior[column], highs[Math.floor(0.9 * (highs.length - 1))] ?? 0);
+      for (const { prior } of history.points) most = Math.max(most, 1.1 * prior[column]);
+    }
+    return [0, most > 0.8 ? 1 : most * 1.08];
   }
 
   function low() {

@@ -1,7 +1,7 @@
 // All streams at a glance; those that need somebody come first.
 
 import { arrange, h, mark, say } from "./dom.js";
-import { ago, change, count, many, rate, share, shares } from "./format.js";
+import { ago, change, count, many, rate, sentence, share, shares } from "./format.js";
 import { movers, watched } from "./model.js";
 import { spark } from "./spark.js";
 import { badge, part, stateOf } from "./status.js";
@@ -79,7 +79,8 @@ function card(stream) {
       state.update(next);
       mark(element, "data-state", stateOf(next));
       say(facts, `${count(next.classes.length)} classes · ${many(next.round, "round")} · ${next.rows ? ago(next.at) : "no rows yet"}`);
-      say(reason, next.alarm ? "More than the class mix has changed." : next.fallback && next.reason ? sentence(next.reason) : "");
+      say(reason, inWords(next));
+      reason.title = reason.textContent;
       // A scale of its own for each card, so that a rare class can be seen to move; the tick is the share in training.
       const full = Math.max(...bars.map(({ column }) => Math.max(1.1 * next.prior[column], 2 * next.source_prior[column])));
       for (const { column, value, moved, bar } of bars) {
@@ -100,9 +101,15 @@ function card(stream) {
   };
 }
 
-/** A clause of the library as a sentence. */
-export function sentence(text) {
-  return text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "";
+/** The state of a stream in a sentence. */
+function inWords(stream) {
+  return {
+    alarm: "More than the class mix has changed.",
+    fallback: sentence(stream.reason) || "The correction is reduced.",
+    shadow: "Answers are the model's own.",
+    fine: "No sign of drift beyond the class mix.",
+    waiting: "Waiting for the first batch.",
+  }[stateOf(stream)];
 }
 
 function emptyState() {

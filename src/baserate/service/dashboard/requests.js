@@ -73,7 +73,7 @@ export function requestPanel(name, classes) {
 
 function requestRow(row, classes, i) {
   const best = row.proba.map((p, c) => [p, c]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-  const guess = best.map(([p, c], place) => [place ? ", " : "Model: ", h("span", { class: "nobr" }, `${classes[c]} ${share(p)}`)]);
+  const guess = best.map(([p, c], place) => [place ? ", " : "Model: ", h("span", { class: "nobr" }, `${classes[c]}: ${share(p)}`)]);
   const name = h("span", { class: "id", id: `request-${i}` }, row.id);
   const why = [row.reason, row.since ? ago(row.since) : ""].filter(Boolean).join(" · ");
   const about = h("div", { class: "about" }, name, h("span", {}, guess), h("span", { class: "hint" }, why));

@@ -2,12 +2,11 @@
 
 import { getHistory, getStream } from "./api.js";
 import { announce, h, mark, say } from "./dom.js";
-import { ago, count, many } from "./format.js";
+import { ago, count, many, sentence } from "./format.js";
 import { eventList } from "./happenings.js";
 import { measurePanels } from "./measures.js";
 import { mixPanel } from "./mix.js";
 import { fromDetail, withPoint } from "./model.js";
-import { sentence } from "./overview.js";
 import { requestPanel } from "./requests.js";
 import { shadowSwitch } from "./shadow.js";
 import { badge, stateOf } from "./status.js";
@@ -76,7 +75,6 @@ export async function streamPage(name, { summary, changed, scope }) {
     const kind = stateOf(stream);
     const text = {
       alarm: ["More than the class mix has changed.", stream.findings?.[0] ? sentence(stream.findings[0]) : "", "The correction is reduced, and the estimated accuracy is in doubt. Look at the model's input; label some rows; retrain if the change stays."],
-      fallback: [`The correction is ${stream.weight > 0 ? "reduced" : "off"}.`, sentence(stream.reason), "Answers are nearer to the model's own. A few labels would settle whether the correction helps."],
       shadow: ["Shadow mode: the class mix is tracked, answers are the model's own."],
       waiting: ["No rows yet.", "Send batches of the model's probabilities:", `POST /v1/streams/${name}/adapt`],
     }[kind];
@@ -124,7 +122,8 @@ export async function streamPage(name, { summary, changed, scope }) {
       } else if (kind === "event") {
         events = [...events, said].slice(-500);
         happened.update(events);
-        if (["alarm", "fallback"].includes(said.kind)) load(); // for its reasons
+        if (said.kind === "fallback") stream = { ...stream, reason: said.text };
+        if (said.kind === "alarm") load(); // for what was found
         else soon();
       } else {
         announce(`The stream ${name} was ${said.change}.`);

@@ -2,9 +2,11 @@
 
 import asyncio
 import time
+from typing import NamedTuple
 
 import numpy as np
 
+from baserate.protocols import FloatArray, IntArray
 from baserate.service._web import Request, Response, Route, msgspec
 from baserate.service.bodies import (
     AdaptBody,
@@ -33,7 +35,7 @@ from baserate.service.exchange import (
     whole,
 )
 from baserate.service.points import thin, unpack_point
-from baserate.service.problems import NotYetError, RenewedError, WrongTypeError
+from baserate.service.problems import RenewedError, WrongTypeError
 from baserate.service.readings import labels_of, tell_answer, tell_stream, tell_summary
 from baserate.service.running import LARGE, RunningStream
 from baserate.service.state import StreamState
@@ -214,9 +216,7 @@ async def requests(request: Request) -> Response:
 
 def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
     """Return the waiting rows that are worth labelling."""
-    choose = getattr(state.adapter, "label_requests", None)
-    if choose is None:
-        raise NotYetError("this version of the library chooses no rows to label; label rows at random.")
+    choose = getattr(state.adapter, "label_requests", _at_random)
     ids, rows = state.waiting.rows()
     if not ids:
         return []
@@ -232,6 +232,20 @@ def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
         }
         for place, i in enumerate(found.indices)
     ]
+
+
+class _Drawn(NamedTuple):
+    """Rows to label: their places, the probability with which each was drawn, and why."""
+
+    indices: IntArray
+    probabilities: FloatArray
+    reasons: list[str]
+
+
+def _at_random(rows: FloatArray, n: int, rng: np.random.Generator) -> _Drawn:
+    """Draw rows to label for an adapter that does not choose."""
+    drawn = rng.choice(len(rows), n, replace=False)
+    return _Drawn(drawn, np.full(n, n / len(rows)), ["drawn at random"] * n)
 
 
 ROUTES = [
