@@ -59,6 +59,12 @@ def serve(
     keep_batches: Annotated[
         float, typer.Option(envvar="BASERATE_KEEP_BATCHES", min=0.0, help="Seconds to remember a batch_id for.")
     ] = 3_600.0,
+    snapshot_entries: Annotated[
+        int,
+        typer.Option(
+            envvar="BASERATE_SNAPSHOT_ENTRIES", min=1, help="Requests of a stream after which its log is compacted."
+        ),
+    ] = 4_000,
     log_level: Annotated[
         str, typer.Option(envvar="BASERATE_LOG_LEVEL", help="debug, info, warning or error.")
     ] = "info",
@@ -89,6 +95,7 @@ def serve(
         max_streams=max_streams,
         rate=rate,
         keep_batches=keep_batches,
+        snapshot_entries=snapshot_entries,
     )
     place = Place(data or Path(), store, host, port, [name.lower() for name in allow_host or []], demo, settings)
     try:

@@ -51,7 +51,7 @@ def _called(steps: "Callable[Concatenate[Any, P], _Steps]") -> "Callable[Concate
     def call(self: Any, *args: P.args, **options: P.kwargs) -> Any:
         return self._run(steps(self, *args, **options))
 
-    return call
+    return cast("Callable[Concatenate[Any, P], Any]", call)
 
 
 class _Calls:
@@ -79,12 +79,13 @@ class _Calls:
         classes: Sequence[Any],
         proba: ArrayLike,
         labels: Sequence[Any],
+        *,
         refit: bool = False,
-        **options: Any,
+        options: dict[str, Any] | None = None,
     ) -> _Steps:
         """Make a stream, or with ``refit=True`` go on with a redeployed model; return what it says about itself."""
         held = {"proba": np.asarray(proba, dtype=float).tolist(), "labels": _plain(labels)}
-        body = {"classes": _plain(classes), "holdout": held, "options": options}
+        body = {"classes": _plain(classes), "holdout": held, "options": options or {}}
         return self._call("PUT", _at(name), body, refit="true" if refit else None)
 
     @_called

@@ -130,9 +130,14 @@ class RunningStream:
         await self._ask(holdout=holdout)
 
     async def catch_up(self) -> None:
-        """Take in what other servers have learned."""
-        if self._store.shared:
+        """Take in what other servers have learned, and read the state again if the last commit failed."""
+        if self._store.shared or self._state is None:
             await self._ask()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the state is in memory: it is not after a commit that failed."""
+        return self._state is not None
 
     def _ask(self, **what: Any) -> "asyncio.Future[Any]":
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

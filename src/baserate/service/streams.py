@@ -95,6 +95,8 @@ class Streams:
             if not self.store.shared:
                 raise NotKnownError(f"there is no stream {name!r}; make it with PUT /v1/streams/{name}.", "name")
             found = await self._load(name)
+        if not found.is_read:
+            await found.catch_up()
         return found
 
     async def put(self, name: str, holdout: Holdout, *, refit: bool) -> bool:
