@@ -27,7 +27,6 @@ _REASONS = {
     415: "A content type that cannot be read.",
     422: "The body can be read, and makes no sense.",
     429: "Too many requests.",
-    501: "This version of the library cannot do it.",
     503: "The store cannot be used, or the server starts or ends; nothing was counted.",
 }
 _ALWAYS = (400, 401, 403, 408, 413, 422, 429, 503)
@@ -128,8 +127,7 @@ def _paths() -> dict[str, Any]:
                       query=(points, seconds)),
         },
         "/v1/streams/{name}/requests": {
-            "get": do("Waiting rows that are worth labelling.", "read", {200: "Requests"}, named=True, query=(n,),
-                      refusals=(501,)),
+            "get": do("Waiting rows that are worth labelling.", "read", {200: "Requests"}, named=True, query=(n,)),
         },
         "/v1/streams/{name}/samples/{id}": {"delete": forget},
         "/v1/streams/{name}/events": {"get": do("What happens to a stream, live.", "read", {200: _SSE}, named=True)},

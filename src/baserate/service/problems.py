@@ -83,12 +83,6 @@ class InvalidError(ProblemError):
     status = 422
 
 
-class NotYetError(ProblemError):
-    """Something that this version of the library cannot do."""
-
-    status = 501
-
-
 class UnavailableError(ProblemError):
     """A store that cannot be written to, or a server that is about to end; nothing was counted."""
 
