@@ -17,6 +17,7 @@ from baserate.commands.inspect import inspect
 from baserate.commands.reading import WORDS
 from baserate.commands.reproduce import reproduce
 from baserate.commands.running import run_app
+from baserate.commands.serve import serve_app
 from baserate.commands.streams import say
 from baserate.commands.warmup import warmup
 
@@ -26,6 +27,7 @@ app.command(epilog=WORDS)(adapt)
 app.command()(inspect)
 app.command(epilog=WORDS)(backtest)
 app.command()(warmup)
+app.add_typer(serve_app, name="serve")
 # Its options, --help among them, are those of the laboratory.
 app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
     reproduce

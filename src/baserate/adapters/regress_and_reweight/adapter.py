@@ -238,7 +238,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             raw = self.check_rows(proba)
             return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
 
-    def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
+    def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key | None] | None = None) -> None:
         """Learn from one round.
 
         Parameters
@@ -248,17 +248,17 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         y : (n,) array, optional
             Labels where they are known; -1, None or NaN where not.
         ids : sequence of str or of int, optional
-            An id for each sample, by which its label may come later: see `update_labels`.
+            An id, or None, for each sample, by which its label may come later: see `update_labels`.
         """
         with self.guard.lock:
             self._round(proba, y, ids)
 
-    def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> Step:
+    def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key | None] | None = None) -> Step:
         """Predict a batch, then learn from it as `update` does; return the prediction and the prior it used."""
         with self.guard.lock:
             return self._round(proba, y, ids)
 
-    def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key] | None) -> Step:
+    def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key | None] | None) -> Step:
         raw = self.check_rows(proba)
         labels = None if y is None else check_labels(y, *raw.shape, missing=True, classes=self.class_names_)
         names = [] if ids is None else self._late.check_new(ids, len(raw), self.tracker_)
@@ -330,9 +330,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
         Examples
         --------
-        >>> from baserate.adapters import RegressAndReweight
-        >>> holdout = [[0.9, 0.1], [0.1, 0.9]] * 50
-        >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 1] * 50)
+        >>> adapter = RegressAndReweight(calibrator=None).fit([[0.9, 0.1], [0.1, 0.9]] * 50, [0, 1] * 50)
         >>> step = adapter.step([[0.6, 0.4], [0.6, 0.4]], ids=["a", "b"])
         >>> adapter.prior_.round(2)
         array([0.54, 0.46])
@@ -342,14 +340,19 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         (array([0.31, 0.69]), 0, 1)
         """
         check_fitted(self, "source_prior_")
-        tracker = correctable(self.tracker_)
-        used = 0
+        tracker, used = correctable(self.tracker_), 0
         for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_), self.class_names_)):
             self._correction.judge(batch.proba * batch.ratios, batch.own, batch.labels, self.rounds_)
             tracker.correct(batch.note, batch.proba, batch.labels)
             used += len(batch.labels)
         self._correction.jump(self.tracker_.predict(), self.rounds_)
         return used
+
+    @guarded
+    def forget(self, ids: Sequence[Key]) -> int:
+        """Let samples no longer wait for their labels, as if they had had no id; return how many waited."""
+        check_fitted(self, "source_prior_")
+        return self._late.forget(ids)
 
     @guarded
     def set_prior(self, q: ArrayLike) -> None:
@@ -365,8 +368,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def idle(self, rounds: int) -> None:
         """Let a number of rounds pass without samples: the class mix may have moved, and the band widens.
 
-        For streams with time stamps, whose rounds are windows of equal length. Needs a tracker that can do it, such as
-        the default.
+        For streams with time stamps, whose rounds are windows of equal length. Needs a tracker such as the default.
         """
         check_fitted(self, "source_prior_")
         check_integer(rounds, "rounds", 0)

@@ -1,5 +1,6 @@
 """LateLabels: samples that wait for their labels, by id; the oldest is given up when there are too many."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -102,10 +103,10 @@ class LateLabels(Component, saved_as="late_labels"):
     def __len__(self) -> int:
         return len(self._samples)
 
-    def check_new(self, ids: Any, n_samples: int, tracker: Tracker) -> list[Key]:
-        """Check the ids of a batch, one for each sample, none twice, none that waits already; and the tracker."""
+    def check_new(self, ids: Any, n_samples: int, tracker: Tracker) -> list[Key | None]:
+        """Check the ids of a batch, one (or None) for each sample, none twice, none that waits; and the tracker."""
         correctable(tracker)
-        names = self._check_ids(ids)
+        names = self._check_ids(ids, missing=True)
         if len(names) != n_samples:
             raise ValueError(f"ids has {len(names)} entries; expected {n_samples}, one per row of proba.")
         for i, name in enumerate(names):
@@ -119,22 +120,30 @@ class LateLabels(Component, saved_as="late_labels"):
         self, ids: Any, y: ArrayLike, n_classes: int, classes: ClassNames | None = None
     ) -> tuple[list[Key], IntArray]:
         """Check ids and labels that came late."""
-        names = self._check_ids(ids)
+        names = [name for name in self._check_ids(ids) if name is not None]
         if np.ndim(y) == 1 and np.size(y) != len(names):
             raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
         return names, check_labels(y, len(names), n_classes, missing=True, classes=classes)
 
-    def _check_ids(self, ids: Any) -> list[Key]:
-        """Check ids: all text or all whole numbers, as those that wait are, and none twice."""
-        names = check_keys(ids, "ids", self._samples)
-        if len(set(names)) < len(names):
-            place, twice = next((i, name) for i, name in enumerate(names) if name in names[:i])
+    def _check_ids(self, ids: Any, *, missing: bool = False) -> list[Key | None]:
+        """Check ids: all text or all whole numbers, as those that wait are, and none twice; some may be None."""
+        if missing and isinstance(ids, list | tuple) and None in ids:
+            places = [i for i, name in enumerate(ids) if name is not None]
+            known = check_keys([ids[i] for i in places], "ids", self._samples)
+            names: list[Key | None] = [None] * len(ids)
+            for i, name in zip(places, known, strict=True):
+                names[i] = name
+        else:
+            known = check_keys(ids, "ids", self._samples)
+            names = [*known]
+        if len(set(known)) < len(known):
+            place, twice = next((i, name) for i, name in enumerate(names) if name is not None and name in names[:i])
             raise RepeatedIdError(f"ids holds {twice!r} twice; give every sample its own.", place=place)
         return names
 
     def remember(
         self,
-        names: list[Key],
+        names: Sequence[Key | None],
         note: Any,
         ratios: FloatArray,
         proba: FloatArray,
@@ -146,7 +155,7 @@ class LateLabels(Component, saved_as="late_labels"):
         Parameters
         ----------
         names
-            The samples' ids.
+            The samples' ids; None where a sample has none.
         note, ratios, proba, own
             As in `LateBatch`.
         labels : (n,) array of int, optional
@@ -154,7 +163,7 @@ class LateLabels(Component, saved_as="late_labels"):
         """
         together = (*note, ratios)
         for i, name in enumerate(names):
-            if labels is None or labels[i] == UNLABELLED:
+            if name is not None and (labels is None or labels[i] == UNLABELLED):
                 self._samples[name] = together, proba[i].copy(), int(own[i])
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
@@ -177,6 +186,11 @@ class LateLabels(Component, saved_as="late_labels"):
             LateBatch(note, ratios, np.array(rows), np.array(own), np.array(told))
             for (*note, ratios), rows, own, told in found.values()
         ]
+
+    def forget(self, ids: Any) -> int:
+        """Give up samples, and return how many of them waited."""
+        names = self._check_ids(ids)
+        return sum(self._samples.pop(name, None) is not None for name in names if name is not None)
 
     def clear(self) -> None:
         """Give up all samples."""

@@ -1,0 +1,252 @@
+"""RunningStream: a stream with one writer, which makes whatever is asked of it durable before it answers."""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from baserate.service._web import msgspec
+from baserate.service.definitions import Holdout
+from baserate.service.entries import (
+    Answer,
+    Entry,
+    Event,
+    Forgotten,
+    Rows,
+    pack,
+    pack_answer,
+    unpack,
+    unpack_answer,
+)
+from baserate.service.problems import ConflictError, NotKnownError, ProblemError, RenewedError, UnavailableError
+from baserate.service.settings import Settings
+from baserate.service.state import StreamState
+from baserate.service.store import SeenBatch, Store, StoredStream, Turn
+
+_log = logging.getLogger("baserate.service")
+LARGE = 2_000
+"""Rows from which on a batch is adapted in a thread, so that others need not wait: a millisecond's work."""
+
+
+class _Ask(NamedTuple):
+    """Something that a request asks of a stream."""
+
+    done: "asyncio.Future[Any]"
+    entry: Entry | None = None
+    batch_id: str | None = None
+    body: bytes = b""
+    answer: bool = False
+    meant: str = ""
+    holdout: Holdout | None = None
+
+
+class RunningStream:
+    """A stream in memory, and its place in the store.
+
+    Requests that come while the disk is busy are taken in together, in the order in which they came, and wait for one
+    commit. A request that is refused changes nothing; one whose commit fails is forgotten, and the state is read again.
+
+    Parameters
+    ----------
+    name : str
+    store : Store
+    settings : Settings
+    tell : callable
+        Called with this stream and its new events after each commit.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        settings: Settings,
+        tell: "Callable[[RunningStream, list[Event]], None]",
+    ) -> None:
+        self.name = name
+        self.created = 0.0
+        self.number = -1
+        self.last_entry = 0
+        self._store, self._settings, self._tell = store, settings, tell
+        self._state: StreamState | None = None
+        self._log_entries, self._log_bytes, self._snapshot_bytes = 0, 0, 0
+        self._asked: list[_Ask] = []
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> StreamState:
+        """The state as it is in memory."""
+        if self._state is None:
+            raise NotKnownError(f"there is no stream {self.name!r}; make it with PUT /v1/streams/{self.name}.")
+        return self._state
+
+    async def load(self) -> None:
+        """Read the state from the store, and make again what came after its snapshot."""
+        stored = await self._store.load(self.name)
+        if stored is None:
+            self._state = None
+            raise NotKnownError(f"there is no stream {self.name!r}; make it with PUT /v1/streams/{self.name}.")
+        await asyncio.to_thread(self._restore, stored)
+
+    def _restore(self, stored: StoredStream) -> None:
+        state = StreamState.loads(stored.snapshot)
+        self._log_entries, self._log_bytes = 0, 0
+        self.number, self.created, self.last_entry = stored.number, stored.created, stored.snapshot_at
+        self._snapshot_bytes = len(stored.snapshot)
+        self._state = state
+        self._catch_up(stored.log)
+
+    def _catch_up(self, log: Any) -> None:
+        for number, data in log:
+            self.state.apply(unpack(data), answer=False)
+            self._count(number, len(data))
+        self.state.events.clear()
+
+    def _count(self, number: int, size: int) -> None:
+        self.last_entry = number
+        self._log_entries += 1
+        self._log_bytes += size
+
+    async def learn(self, entry: Entry, *, meant: str = "", batch_id: str | None = None, answer: bool = True) -> Any:
+        """Take in an entry; return an `Answer` to rows, or how many ids were found, when it is on disk.
+
+        Parameters
+        ----------
+        entry : Entry
+        meant : str
+            The fingerprint of the definition that the entry was read with; if the stream has another one by now,
+            `RenewedError` is raised. Empty: any.
+        batch_id : str, optional
+            If it was used before, the entry is not taken in again, and the answer is the one from before.
+        answer : bool
+            Whether somebody waits for the adapted rows.
+        """
+        body = b"" if batch_id is None else hashlib.blake2b(_same(entry, answer), digest_size=16).digest()
+        return await self._ask(entry=entry, batch_id=batch_id, body=body, answer=answer, meant=meant)
+
+    async def refit(self, holdout: Holdout) -> None:
+        """Go on with a redeployed model."""
+        await self._ask(holdout=holdout)
+
+    async def catch_up(self) -> None:
+        """Take in what other servers have learned, and read the state again if the last commit failed."""
+        if self._store.shared or self._state is None:
+            await self._ask()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the state is in memory: it is not after a commit that failed."""
+        return self._state is not None
+
+    def _ask(self, **what: Any) -> "asyncio.Future[Any]":
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked.append(_Ask(done, **what))
+        if self._task is None:
+            self._task = asyncio.create_task(self._work(), name=f"stream {self.name}")
+        return done
+
+    async def idle(self) -> None:
+        """Return when nothing is under way."""
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _work(self) -> None:
+        try:
+            while self._asked:
+                asked, self._asked = self._asked, []
+                await self._take_turn(asked)
+        finally:
+            self._task = None
+
+    async def _take_turn(self, asked: list[_Ask]) -> None:
+        results: list[tuple[_Ask, Any]] = []
+        try:
+            if self._state is None:
+                await self.load()
+            turn = await self._store.begin(self.name, self.number, self.last_entry)
+            try:
+                if turn.renewed is not None:
+                    await asyncio.to_thread(self._restore, turn.renewed)
+                self._catch_up(turn.missed)
+                for one in asked:
+                    try:
+                        results.append((one, await self._perform(one, turn)))
+                    except ProblemError as problem:
+                        results.append((one, problem))
+                events, self.state.events = self.state.events, []
+                turn.note(events)
+                if self._is_due():
+                    self._compact(turn)
+                await turn.commit()
+            finally:
+                await turn.drop()
+        except Exception as error:
+            self._state = None  # what is in memory may be ahead of the disk
+            if not isinstance(error, ProblemError):
+                _log.exception("the stream %s failed", self.name)
+                error = UnavailableError("the stream failed, and nothing was counted; try again.")
+            results, events = [(one, error) for one in asked], []
+        _settle(results)
+        if self._state is not None:
+            self._tell(self, events)
+
+    async def _perform(self, one: _Ask, turn: Turn) -> Any:
+        if one.holdout is not None:
+            self._state = await asyncio.to_thread(self.state.refit, one.holdout, time.time())
+            self._compact(turn, self.last_entry + 1)
+            return None
+        if one.entry is None:
+            return None
+        if one.batch_id is not None:
+            seen = await turn.seen(one.batch_id)
+            if seen is not None:
+                if seen.body != one.body:
+                    raise ConflictError(
+                        f"batch_id {one.batch_id!r:.100} was used for another body; give each batch its own.",
+                        "batch_id",
+                    )
+                return unpack_answer(seen.answer)
+        if one.meant not in ("", self.state.definition.fingerprint):
+            raise RenewedError(f"the stream {self.name!r} was defined anew while the request was read; send it again.")
+        packed = pack(one.entry)  # before it is applied: a round that is collected may change its entry
+        if isinstance(one.entry, Rows) and one.entry.n >= LARGE:
+            found = await asyncio.to_thread(self.state.apply, one.entry, answer=one.answer)
+        else:
+            found = self.state.apply(one.entry, answer=one.answer)
+        if isinstance(one.entry, Forgotten):
+            self._compact(turn, self.last_entry + 1)  # so that the ids are no longer in the log
+            return found
+        self._count(self.last_entry + 1, len(packed))
+        turn.append(self.last_entry, packed)
+        if one.batch_id is not None:
+            assert isinstance(found, Answer)
+            turn.remember(one.batch_id, SeenBatch(one.body, pack_answer(found)), time.time())
+        return found
+
+    def _is_due(self) -> bool:
+        """Tell whether the log has grown so long that a snapshot pays."""
+        if self._log_entries >= self._settings.snapshot_entries:
+            return self._log_bytes >= self._snapshot_bytes or self._log_entries >= 10 * self._settings.snapshot_entries
+        return self._log_bytes >= 8 * max(self._snapshot_bytes, 1 << 20)
+
+    def _compact(self, turn: Turn, number: int | None = None) -> None:
+        snapshot = self.state.dumps()
+        self.last_entry = self.last_entry if number is None else number
+        turn.replace(self.last_entry, snapshot, self.state.definition.fingerprint)
+        self._log_entries, self._log_bytes, self._snapshot_bytes = 0, 0, len(snapshot)
+
+
+def _same(entry: Entry, answer: bool) -> bytes:
+    """Return what makes two requests the same: everything but the time."""
+    return msgspec.msgpack.encode([answer, *msgspec.structs.astuple(entry)[1:]])
+
+
+def _settle(results: list[tuple[_Ask, Any]]) -> None:
+    for one, result in results:
+        if one.done.done():  # whoever asked has gone
+            continue
+        if isinstance(result, BaseException):
+            one.done.set_exception(result)
+        else:
+            one.done.set_result(result)

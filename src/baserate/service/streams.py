@@ -1,0 +1,206 @@
+"""Streams: all streams of a server, made, found and deleted by name; their history is taken down now and then."""
+
+import asyncio
+import contextlib
+import logging
+import time
+
+from baserate.service.definitions import Holdout
+from baserate.service.entries import Event
+from baserate.service.hub import Hub, News
+from baserate.service.points import Point, pack_point, read_point
+from baserate.service.problems import ConflictError, NotKnownError, ProblemError, TooLargeError, UnavailableError
+from baserate.service.running import RunningStream
+from baserate.service.settings import Settings
+from baserate.service.state import StreamState
+from baserate.service.store import Store
+
+_log = logging.getLogger("baserate.service")
+APART = 1.0
+"""Least seconds between two points of a stream's history."""
+SHARE = 0.1
+"""Share of the server's time for history."""
+TIDYING = 60.0
+"""Seconds between two times of tidying up."""
+
+
+class Streams:
+    """All streams of a server.
+
+    Parameters
+    ----------
+    store : Store
+        Open.
+    settings : Settings
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings, self.hub = store, settings, Hub()
+        self.points: dict[str, Point] = {}
+        self._running: dict[str, RunningStream] = {}
+        self._moved: dict[str, float] = {}
+        self._fitting = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.starting, self.ending = True, False
+
+    async def start(self) -> None:
+        """Load all streams, and begin to take down their history."""
+        for name in await self.store.names():
+            await self._load(name)
+        self.starting = False
+        self._tasks = [asyncio.create_task(self._observe()), asyncio.create_task(self._tidy())]
+
+    async def stop(self) -> None:
+        """Finish what is under way."""
+        self.ending = True
+        self.hub.close()
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        for stream in list(self._running.values()):
+            await stream.idle()
+
+    async def _load(self, name: str) -> RunningStream:
+        stream = RunningStream(name, self.store, self.settings, self._tell)
+        await stream.load()
+        self._moved.setdefault(name, time.time())
+        return self._running.setdefault(name, stream)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    async def all(self) -> list[RunningStream]:
+        """Return all streams, by name."""
+        if self.store.shared:
+            names = await self.store.names()
+            for name in set(self._running) - set(names):
+                self._drop(name)
+            for name in names:
+                if name not in self._running:
+                    with contextlib.suppress(NotKnownError):
+                        await self._load(name)
+        return [self._running[name] for name in sorted(self._running)]
+
+    def loaded(self) -> list[RunningStream]:
+        """Return the streams that are in memory."""
+        return [self._running[name] for name in sorted(self._running)]
+
+    async def get(self, name: str) -> RunningStream:
+        """Return a stream. Raises `NotKnownError` if there is none of that name."""
+        if self.ending or self.starting:
+            raise UnavailableError(f"the server is {'ending' if self.ending else 'starting'}; try again.")
+        found = self._running.get(name)
+        if found is None:
+            if not self.store.shared:
+                raise NotKnownError(f"there is no stream {name!r}; make it with PUT /v1/streams/{name}.", "name")
+            found = await self._load(name)
+        if not found.is_read:
+            await found.catch_up()
+        return found
+
+    async def put(self, name: str, holdout: Holdout, *, refit: bool) -> bool:
+        """Make a stream, or go on with a redeployed model; True if it is new.
+
+        The same definition again changes nothing; another one without `refit` is a conflict.
+        """
+        async with self._fitting:  # one at a time: warnings are collected, which threads must not do at once
+            for _ in range(2):
+                try:
+                    stream = await self.get(name)
+                    await stream.catch_up()
+                except NotKnownError:
+                    self._drop(name)
+                    if await self._create(name, holdout):
+                        return True
+                    continue  # another server was faster
+                if stream.state.definition.fingerprint == holdout.definition.fingerprint:
+                    return False
+                if not refit:
+                    raise ConflictError(
+                        f"there is a stream {name!r} with another definition. To go on with a redeployed model and "
+                        "keep the class mix, say ?refit=true; to start anew, DELETE it first."
+                    )
+                await stream.refit(holdout)
+                self.hub.tell(News("stream", name, {"change": "refit"}))
+                return False
+        raise UnavailableError("the stream was made and deleted at once; try again.")
+
+    async def _create(self, name: str, holdout: Holdout) -> bool:
+        if len(self._running) >= self.settings.max_streams:
+            raise TooLargeError(
+                f"there are {len(self._running):,} streams, as many as this server allows; delete some."
+            )
+        state = await asyncio.to_thread(StreamState.fit, holdout, time.time())
+        events, state.events = state.events, []
+        made = await self.store.create(name, state.dumps(), holdout.definition.fingerprint, events)
+        if made:
+            await self._load(name)
+            self.hub.tell(News("stream", name, {"change": "created"}))
+            self._moved[name] = time.time()
+        return made
+
+    async def delete(self, name: str) -> None:
+        """Delete a stream with everything that belongs to it."""
+        stream = await self.get(name)
+        self._running.pop(name, None)
+        await stream.idle()
+        await self.store.delete(name, stream.number)
+        self._drop(name)
+        self.hub.tell(News("stream", name, {"change": "deleted"}))
+
+    def _drop(self, name: str) -> None:
+        self._running.pop(name, None)
+        self.points.pop(name, None)
+        self._moved.pop(name, None)
+
+    def _tell(self, stream: RunningStream, events: list[Event]) -> None:
+        self._moved.setdefault(stream.name, time.time())
+        for event in events:
+            self.hub.tell(News("event", stream.name, event.plain()))
+
+    async def _observe(self) -> None:
+        """Take down points of streams that moved, with a bounded share of the time."""
+        while True:
+            await asyncio.sleep(0.1)
+            try:
+                await self._look_around()
+            except ProblemError as problem:
+                _log.warning("history: %s", problem)
+            except Exception:
+                _log.exception("history")
+
+    async def _look_around(self) -> None:
+        found = []
+        if self.store.shared:
+            for stream in self.loaded():
+                if self.hub.watched(stream.name):
+                    with contextlib.suppress(NotKnownError):
+                        await stream.catch_up()
+        for name in list(self._moved):
+            moved, before, begun = self._running.get(name), self.points.get(name), time.perf_counter()
+            now = time.time()
+            if moved is None:
+                self._moved.pop(name, None)
+                continue
+            if before is not None and now - before.at < APART:
+                continue
+            self._moved.pop(name, None)
+            try:
+                point = read_point(moved.state, now, before)
+            except NotKnownError:
+                continue
+            self.points[name] = point
+            found.append((moved.number, point.at, pack_point(point)))
+            self.hub.tell(News("point", name, point.plain()))
+            await asyncio.sleep((time.perf_counter() - begun) * (1.0 / SHARE - 1.0))
+        if found:
+            await self.store.add_points(found)
+
+    async def _tidy(self) -> None:
+        while True:
+            try:
+                await self.store.tidy(time.time(), self.settings.keep_batches)
+            except ProblemError as problem:
+                _log.warning("tidying: %s", problem)
+            await asyncio.sleep(TIDYING)

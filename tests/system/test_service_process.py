@@ -1,0 +1,119 @@
+"""A real server: killed and restarted, ended in an orderly way, traced to the disk."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import numpy as np
+import pytest
+
+from ..proving.kills import HELD, definition, killed
+from ..proving.process import ServerProcess
+
+pytest.importorskip("starlette")
+
+
+def test_killed_under_load_every_acknowledged_batch_is_there_exactly_once(tmp_path):
+    with ServerProcess(tmp_path, "--snapshot-entries", "60") as server:
+        load, counted = killed(server, kills=4)
+        assert counted > 100
+        assert load.retried > 0
+        assert server.stop() == 0
+    checked = subprocess.run(
+        [sys.executable, "-m", "baserate", "serve", "--check", "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert checked.stdout == "3 streams, all of them whole.\n"
+
+
+def test_sigterm_finishes_what_is_under_way(tmp_path):
+    with ServerProcess(tmp_path) as server:
+        httpx.put(f"{server.url}/v1/streams/a", json=definition(), timeout=30)
+        rounds, refused = [], []
+
+        def send():
+            with httpx.Client(timeout=30) as http:
+                while True:
+                    try:
+                        answer = http.post(f"{server.url}/v1/streams/a/adapt", json={"proba": HELD[:10].tolist()})
+                    except httpx.TransportError:
+                        return
+                    (rounds if answer.status_code == 200 else refused).append(answer)
+
+        with httpx.Client(timeout=30).stream(
+            "GET", f"{server.url}/v1/events"
+        ):  # somebody who listens does not hold it up
+            clients = [threading.Thread(target=send) for _ in range(8)]
+            for client in clients:
+                client.start()
+            time.sleep(0.5)
+            begun = time.monotonic()
+            assert server.stop() == 0
+            assert time.monotonic() - begun < 15
+        for client in clients:
+            client.join(30)
+        assert {answer.status_code for answer in refused} <= {503}
+        acknowledged = len(rounds)
+        assert acknowledged > 10
+        lines = [json.loads(line) for line in server.log().splitlines()]
+        assert [line["message"] for line in lines][-2:] == ["ending", "ended"]
+    with ServerProcess(tmp_path, port=server.port) as server:
+        assert httpx.get(f"{server.url}/v1/streams/a").json()["round"] == acknowledged
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace")
+def test_an_answer_comes_after_an_fsync(tmp_path):
+    trace = tmp_path / "trace"
+    before = ["strace", "-f", "-e", "trace=fdatasync,fsync", "-o", str(trace), "--"]
+    with ServerProcess(tmp_path / "data", before=before) as server:
+        httpx.put(f"{server.url}/v1/streams/a", json=definition(), timeout=60)
+        begun = len(re.findall(r"f(?:data)?sync\(\d+\)", trace.read_text()))
+        for i in range(20):
+            answer = httpx.post(f"{server.url}/v1/streams/a/adapt", json={"proba": HELD[:10].tolist()})
+            assert answer.status_code == 200
+            now = len(re.findall(r"fdatasync\(\d+\)\s+= 0|fdatasync resumed>\)\s+= 0", trace.read_text()))
+            assert now >= begun + i + 1
+
+
+def test_another_address_needs_keys(tmp_path):
+    words = [sys.executable, "-m", "baserate", "serve", "--data", str(tmp_path), "--host", "0.0.0.0", "--port", "0"]
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2
+    assert "keys create" in refused.stderr
+
+
+def test_keys_are_made_and_revoked_beside_a_running_server(tmp_path):
+    def keys(*words):
+        words = [sys.executable, "-m", "baserate", "serve", "keys", *words, "--data", str(tmp_path)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+    with ServerProcess(tmp_path) as server:
+        assert httpx.get(f"{server.url}/v1/streams").status_code == 200
+        secret = keys("create", "--scope", "read", "--name", "me")
+        time.sleep(1.1)
+        own = {"authorization": f"Bearer {secret}"}
+        assert httpx.get(f"{server.url}/v1/streams").status_code == 401
+        assert httpx.get(f"{server.url}/v1/streams", headers=own).status_code == 200
+        assert keys("list").startswith("me\tread\t")
+        keys("revoke", "me")
+        keys("create", "--scope", "admin")
+        time.sleep(1.1)
+        assert httpx.get(f"{server.url}/v1/streams", headers=own).status_code == 401
+
+
+def test_the_demo_moves_within_seconds(tmp_path):
+    with ServerProcess(tmp_path, "--demo") as server:
+        until, seen = time.monotonic() + 30, []
+        while time.monotonic() < until and len({tuple(prior) for prior in seen}) < 3:
+            streams = httpx.get(f"{server.url}/v1/streams").json()["streams"]
+            seen += [stream["prior"] for stream in streams if stream["name"] == "digits-seasonal"]
+            time.sleep(0.5)
+        assert len(streams) == 3
+        assert np.abs(np.array(seen[-1]) - seen[0]).max() > 0.01
