@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from baserate.evaluation import evaluate
     from baserate.integrations import LabelShiftClassifier
     from baserate.known_prior import reweight
+    from baserate.smoothing import smooth
     from baserate.state import dumps, load, loads, save
 
 __all__ = [
     "Bank", "LabelShiftClassifier", "RegressAndReweight", "decide", "dumps", "evaluate", "load", "loads", "reweight",
-    "save",
+    "save", "smooth",
 ]  # fmt: skip
 
 # Imported on first use: `import baserate` and `baserate --help` must not wait for numba and scikit-learn.
@@ -31,12 +32,13 @@ _HOME = {
     "loads": "baserate.state",
     "reweight": "baserate.known_prior",
     "save": "baserate.state",
+    "smooth": "baserate.smoothing",
 }
 
 
 _SUB_PACKAGES = {
     "adapters", "backtesting", "calibrators", "checks", "datasets", "decisions", "integrations", "learners",
-    "marginals", "metrics", "shifts", "trackers", "trust",
+    "marginals", "metrics", "shifts", "smoothing", "trackers", "trust",
 }  # fmt: skip
 
 

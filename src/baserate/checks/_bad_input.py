@@ -15,7 +15,7 @@ from baserate.state import dumps
 # Methods that are called with checked input, and those for saving.
 TRUSTING = {
     "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
-    "project", "sightings", "correct", "get_state", "set_state", "examples",
+    "project", "sightings", "label_spread", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip
 
 _NAN, _INF = np.array([[np.nan, 0.5, 0.5]]), np.array([[np.inf, 0.5, 0.5]])

@@ -11,6 +11,8 @@ from baserate.trackers import LikelihoodMixture
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._kept_holdout import SAVED, KeptHoldout
 from baserate.trust._label_estimates import label_estimates
+from baserate.trust.spread import LabelSpread, label_spread, open_ends
+from baserate.trust.spread import variances as variances_of
 from baserate.validation import check_fitted, check_labels, check_prior, check_proba, check_real
 
 _MOST = 2.0  # largest factor by which differences that soft counts have damped are enlarged
@@ -156,9 +158,13 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         weights, means, variances, size = self._beliefs(mixture)
         tail = 0.5 * (1.0 - level)
         low, high = beta_mixture_quantiles(weights, means, variances, np.array([tail, 1.0 - tail]))
-        low = np.where(low * size < 1.0, 0.0, low)
-        high = np.where((1.0 - high) * size < 1.0, 1.0, high)
+        low, high = open_ends(low, high, size)
         return np.column_stack([np.minimum(low, tracked), np.maximum(high, tracked)])
+
+    def spread(self, mixes: FloatArray) -> LabelSpread:
+        """Return how far mixes, (T, k), that are likeliest given samples may be off: see `LabelSpread`."""
+        check_fitted(self, "source_prior_")
+        return label_spread(self._proba, *self._class_weights(), self.source_prior_, mixes)
 
     def _beliefs(self, mixture: ExpertTracker) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return each expert's weight, its mean and variance for each class, and the mean number of samples."""
@@ -168,11 +174,10 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         centre = mixture.predict()
         class_weights, n_class = self._class_weights()
         estimates = label_estimates(self._proba, class_weights, self.source_prior_, centre)
-        solved, squares = estimates.mix, estimates.squares
+        solved = estimates.mix
         q = np.maximum(solved, 0.0)
         q /= q.sum()
-        holdout = np.maximum((q**2 / n_class) @ squares - q**2 / n_class, 0.0)
-        excess = np.maximum(q @ squares - q, 0.0)
+        holdout, excess = variances_of(q, estimates.squares, n_class)
         lead = _lead(mixes, birth)
         moved = mixes + lead - centre
         moved[:counting] = _undamped(moved[:counting], centre, estimates.inverse)

@@ -26,6 +26,7 @@ from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
+from baserate.trust.spread import LabelSpread
 from baserate.trust.unknown import UnknownMass
 from baserate.validation import LEAST_PRIOR
 
@@ -271,6 +272,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """The band of `PriorBand`."""
         self._require("a band")
         return self._band.interval(prior, tracker, level)
+
+    def spread(self, mixes: FloatArray) -> LabelSpread:
+        """The spread of `PriorBand`."""
+        self._require("a band")
+        return self._band.spread(mixes)
 
     def accuracy(self, level: float) -> Accuracy:
         """The estimate of `AccuracyEstimate`."""

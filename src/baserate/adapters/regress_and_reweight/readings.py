@@ -14,6 +14,7 @@ from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
 from baserate.trust.monitor import TrustMonitor
+from baserate.trust.spread import LabelSpread
 from baserate.validation import check_fitted
 
 
@@ -93,6 +94,12 @@ class TrustReadings(Component):
         """
         check_fitted(self, "source_prior_")
         return self._monitor.interval(self._correction.prior_, self.tracker_, level)
+
+    @guarded
+    def label_spread(self, mixes: FloatArray) -> LabelSpread:
+        """Return how far class mixes, (T, k), may be off that are the likeliest given samples; changes nothing."""
+        check_fitted(self, "source_prior_")
+        return self._monitor.spread(mixes)
 
     @guarded
     def estimated_accuracy(self, level: float = 0.9) -> Accuracy:

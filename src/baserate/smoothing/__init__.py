@@ -1,0 +1,5 @@
+"""The class mix of every round of a complete log, estimated from all of its rounds."""
+
+from baserate.smoothing.smoothed import Smoothed, smooth
+
+__all__ = ["Smoothed", "smooth"]
