@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baserate.protocols import UNLABELLED, IntArray
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
 
 ClassNames = list[str] | list[bool] | list[int]
 """The class label of each column, where labels are not the numbers of the columns."""
@@ -161,6 +161,42 @@ def _by_name(labels: dict[str, Any], names: Sequence[str]) -> list[str] | None:
         if labels.keys() <= set(bare):
             return bare
     return None
+
+
+def check_chosen(y_probability: ArrayLike | None, labels: IntArray | None) -> FloatArray | None:
+    """Check the probabilities with which samples were chosen for a label; those of unlabelled samples do not matter.
+
+    Parameters
+    ----------
+    y_probability : float or (n,) array, optional
+        Above 0, at most 1, for each sample with a label; a number stands for all.
+    labels : (n,) array of int or None
+        The labels, checked.
+    """
+    if y_probability is None:
+        return None
+    if labels is None:
+        raise ValueError("y_probability is given without y; it is how probably each of these labels was to be had.")
+    try:
+        array = np.array(y_probability, dtype=np.float64)  # None becomes NaN
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"y_probability holds something that is not a number ({error}); give a number for each label."
+        ) from error
+    if array.ndim == 0:
+        array = np.full(len(labels), array)
+    if array.shape != labels.shape:
+        raise ValueError(
+            f"y_probability has shape {array.shape}; expected one number for each of {len(labels)} labels."
+        )
+    array[labels == UNLABELLED] = 1.0
+    bad = np.flatnonzero(~((array > 0.0) & (array <= 1.0)))
+    if len(bad):
+        raise ValueError(
+            f"y_probability holds {array[bad[0]]:.6g} at sample {bad[0]}, which has a label; give the probability with "
+            "which it was chosen to be labelled, above 0 and at most 1."
+        )
+    return array
 
 
 def check_labels(

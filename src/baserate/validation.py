@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.class_labels import check_all_classes_present as check_all_classes_present
+from baserate.class_labels import check_chosen as check_chosen
 from baserate.class_labels import check_labels as check_labels
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray, Key

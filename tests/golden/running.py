@@ -24,6 +24,16 @@ def _late():
     return adapter
 
 
+def _chosen():
+    """Labels at random, and some that were chosen with known probabilities."""
+    adapter = RegressAndReweight().fit(PROBA, Y)
+    for i in range(ROUNDS):
+        rows = batch_rows(i)
+        told = np.where(np.arange(5) % 2, Y[rows], -1)
+        adapter.step(PROBA[rows], told, y_probability=None if i % 2 else 0.2 + 0.1 * np.arange(5))
+    return adapter
+
+
 def _bank():
     bank = Bank(RegressAndReweight().fit(PROBA, Y))
     for i in range(ROUNDS):
@@ -47,6 +57,7 @@ def objects():
     }
     return found | {
         "regressandreweight-late-labels": _late(),
+        "regressandreweight-chosen-labels": _chosen(),
         "bank": _bank(),
         "labelshiftclassifier": _classifier(),
     }

@@ -49,13 +49,22 @@ def sigma_min(marginals: MarginalEstimator | None) -> float | None:
     return marginals.sigma_min_ if isinstance(marginals, ConfusionEstimator) else None
 
 
-def sightings(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
+def sightings(
+    marginals: MarginalEstimator,
+    proba: FloatArray,
+    labels: IntArray | None,
+    starts: IntArray,
+    probabilities: FloatArray | None = None,
+) -> FloatArray:
     """Sightings of several checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
 
-    Labelled samples are counted, the others estimated, and the two joined by how many there are of each.
+    Labelled samples are counted, the others estimated, and the two joined by how many there are of each. Where labels
+    were chosen with known probabilities, those that are left are no fair sample of the batch, either: see `_chosen`.
     """
     if labels is None:
         return _estimate(marginals, proba, starts)
+    if probabilities is not None:
+        return _chosen(_estimate(marginals, proba, starts), labels, starts, probabilities)
     k = proba.shape[1]
     group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     known = labels != UNLABELLED
@@ -67,6 +76,27 @@ def sightings(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray 
         cuts = np.concatenate([[0], np.cumsum(n_unknown[some])])
         total[some] += n_unknown[some, np.newaxis] * _estimate(marginals, proba[~known], cuts)
     return np.asarray(total / np.diff(starts)[:, np.newaxis])
+
+
+def _chosen(estimates: FloatArray, labels: IntArray, starts: IntArray, probabilities: FloatArray) -> FloatArray:
+    """Join estimates from all samples of batches with those from labels that were chosen with known probabilities.
+
+    The labels' is Hajek's: the share of each class, with weights in inverse proportion to the probabilities. It counts
+    by the effective number of labels, ``(sum w)^2 / sum w^2`` (Kish), out of all samples of the batch.
+    """
+    n_batches, k = estimates.shape
+    group = np.repeat(np.arange(n_batches), np.diff(starts))
+    known = labels != UNLABELLED
+    weights = 1.0 / probabilities[known]
+    counts = np.zeros((n_batches, k))
+    np.add.at(counts, (group[known], labels[known]), weights)
+    total = counts.sum(axis=1, keepdims=True)
+    squares = np.bincount(group[known], weights**2, minlength=n_batches)[:, np.newaxis]
+    some = squares > 0.0
+    shares = np.divide(counts, total, out=np.zeros_like(counts), where=some)
+    effective = np.divide(total**2, squares, out=np.zeros_like(total), where=some)
+    part = effective / np.diff(starts)[:, np.newaxis]
+    return np.asarray(part * shares + (1.0 - part) * estimates)
 
 
 def sighting(marginals: MarginalEstimator, proba: FloatArray, labels: IntArray | None) -> FloatArray:

@@ -26,6 +26,7 @@ BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
 GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
     "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None, "names": None,
+    "n": 5, "y_probability": 0.5,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [
@@ -51,6 +52,8 @@ BAD: dict[str, list[Any]] = {
     "previous": [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, -1], [0, 1, "2"], [None] * 3, "012", 1, [0, 1, 1.5]],
     "rounds": [-1, 1.5, "3", None, True],
     "level": [0.0, 1.0, -0.5, 90, np.nan, "0.9", None],
+    "n": BAD_COUNTS,
+    "y_probability": [0.0, -0.5, 1.5, np.nan, "half", [0.5] * 59, [[0.5] * 60], [*[0.5] * 59, 0.0], 1j, {"a": 1}],
     "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, [*range(59), None], "a", 1],
 }  # fmt: skip
 

@@ -110,6 +110,28 @@ def adapt(
             rich_help_panel=LABELS,
         ),
     ] = None,
+    late_probability: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of the probability with which a row was chosen for its label, in the file of --late.  "
+            "(default: that of a file of --ask)",
+            rich_help_panel=LABELS,
+        ),
+    ] = None,
+    ask: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Write a file of the N rows whose labels would tell most; fill it in, and give it to --late (needs "
+            "--id, --wait and --state).",
+            rich_help_panel=LABELS,
+        ),
+    ] = None,
+    ask_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File of --ask.  (default: OUT.ask.csv)", rich_help_panel=LABELS),
+    ] = None,
     costs: Costs = None,
     threshold: Threshold = None,
     state: Annotated[
@@ -195,6 +217,8 @@ def adapt(
         )
         if rounds_file is None and not target.is_stream:
             rounds_file = target.path.with_name(f"{target.path.stem}.rounds.csv")
+        if ask is not None and ask_file is None and not target.is_stream:
+            ask_file = target.path.with_name(f"{target.path.stem}.ask.csv")
         job = AdaptJob(
             stream=source,
             out=target,
@@ -219,6 +243,9 @@ def adapt(
             wait=wait,
             late=None if late is None else source_named(late, option=None, separator=between),
             late_label=late_label,
+            late_probability=late_probability,
+            ask=ask,
+            ask_file=ask_file,
             report=report,
             max_bytes=max_bytes,
             decisions=parse_decisions(costs, threshold, positive),
@@ -314,6 +341,7 @@ def _print_summary(done: "AdaptResult", job: "AdaptJob", as_json: bool) -> None:
         | {
             "out": job.out.name,
             "rounds_file": None if job.rounds_file is None else str(job.rounds_file),
+            "ask_file": None if job.ask_file is None else str(job.ask_file),
             "rows_now": done.rows,
             "resumed_at_row": done.first_row,
             "nothing_to_do": done.nothing_to_do,

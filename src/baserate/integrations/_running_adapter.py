@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from baserate.adapters import RegressAndReweight
+from baserate.adapters.regress_and_reweight import LabelRequests
 from baserate.guard import Guard
+from baserate.integrations._holdout import class_probabilities
 from baserate.protocols import FloatArray
 from baserate.trust import Accuracy
 from baserate.validation import check_fitted
@@ -23,6 +27,7 @@ class RunningAdapter:
     """Mixin with the attributes and methods of the fitted `adapter_`."""
 
     adapter_: RegressAndReweight
+    estimator_: Any
 
     prior_ = _from_adapter("prior_")
     source_prior_ = _from_adapter("source_prior_")
@@ -59,3 +64,23 @@ class RunningAdapter:
         """Return the accuracy of the last predictions, estimated without labels: see `RegressAndReweight`."""
         check_fitted(self, "adapter_")
         return self.adapter_.estimated_accuracy(level)
+
+    def label_requests(self, X: Any, n: int, rng: int | np.random.Generator | None = None) -> LabelRequests:
+        """Choose the samples of a batch whose labels would tell most; changes nothing: see `RegressAndReweight`.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+            Samples.
+        n : int
+            How many labels to ask for.
+        rng : int, Generator or None
+            A seed, or a generator.
+
+        Returns
+        -------
+        LabelRequests
+            ``indices, probabilities, reasons``; give the probabilities with the labels, as `y_probability`.
+        """
+        check_fitted(self, "adapter_")
+        return self.adapter_.label_requests(class_probabilities(self.estimator_, X), n, rng)

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping  # type
 from sklearn.utils.validation import _num_samples  # type: ignore[import-untyped]
 
 from baserate.adapters import RegressAndReweight
+from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels
 from baserate.class_labels import to_columns
 from baserate.integrations._class_labels import (
     check_classes,
@@ -239,7 +240,7 @@ class LabelShiftClassifier(
         return self
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: ArrayLike | None = None, *, ids: Sequence[Key] | None = None
+        self, X: Any, y: Any = None, classes: ArrayLike | None = None, *, ids: Ids = None, y_probability: Labels = None
     ) -> Self:
         """Update the class mix with one batch of the stream; the very first call fits.
 
@@ -255,18 +256,22 @@ class LabelShiftClassifier(
             All class labels, for compatibility with other classifiers; they are only checked.
         ids : sequence of str or of int, optional
             An id for each sample, so that its label may be given later: see `update_labels`.
+        y_probability : float or (n,) array, optional
+            The probability with which each labelled sample was chosen (see `label_requests`); not in the first call.
         """
         self._check_tracking()
         if not hasattr(self, "adapter_"):
+            if y_probability is not None:
+                raise ValueError("y_probability is for labels of the stream; call fit on labelled samples first.")
             self._begin(X, y, classes, ids)
             return self
         if classes is not None:
             check_classes(classes, self.classes_)
         columns = None if y is None else to_columns(y, self.classes_.tolist(), _num_samples(X))
-        self.adapter_.update(class_probabilities(self.estimator_, X), columns, ids=ids)
+        self.adapter_.update(class_probabilities(self.estimator_, X), columns, ids=ids, y_probability=y_probability)
         return self
 
-    def _begin(self, X: Any, y: Any, classes: ArrayLike | None, ids: Sequence[Key] | None) -> None:
+    def _begin(self, X: Any, y: Any, classes: ArrayLike | None, ids: Ids) -> None:
         check_model(self.estimator)
         if y is None:
             raise NotFittedError(
@@ -303,7 +308,7 @@ class LabelShiftClassifier(
         """Return the most probable class of each sample under the current class mix; changes nothing."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def update_labels(self, ids: Sequence[Key], y: Any) -> int:
+    def update_labels(self, ids: Sequence[Key], y: Any, *, y_probability: Labels = None) -> int:
         """Update with labels of samples of earlier rounds, by the ids that they had in `partial_fit`.
 
         Parameters
@@ -312,6 +317,8 @@ class LabelShiftClassifier(
             The ids. Those that do not wait are counted in `missed_labels_`.
         y : (n,) array
             Their class labels.
+        y_probability : float or (n,) array, optional
+            As in `partial_fit`.
 
         Returns
         -------
@@ -320,7 +327,8 @@ class LabelShiftClassifier(
         """
         check_fitted(self, "adapter_")
         self._check_tracking()
-        return self.adapter_.update_labels(ids, to_columns(y, self.classes_.tolist(), len(ids)))
+        columns = to_columns(y, self.classes_.tolist(), len(ids))
+        return self.adapter_.update_labels(ids, columns, y_probability=y_probability)
 
     def _check_tracking(self) -> None:
         if self.target_prior is not None:

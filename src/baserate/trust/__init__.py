@@ -6,6 +6,7 @@ from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
 from baserate.trust.gate import Gate
 from baserate.trust.health import HoldoutWarning, Merged, Problem, health, merge_classes
+from baserate.trust.label_selection import SelectedLabelsWarning
 from baserate.trust.unknown import UnknownMass
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Merged",
     "PriorBand",
     "Problem",
+    "SelectedLabelsWarning",
     "SerialDependence",
     "UnknownMass",
     "health",

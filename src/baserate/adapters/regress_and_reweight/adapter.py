@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +11,11 @@ from baserate.adapters._source import calibrate, changes_nothing
 from baserate.adapters.regress_and_reweight.abilities import correctable, idling, restartable
 from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, arranged, read_holdout, same_columns
 from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts, reads_estimates
-from baserate.adapters.regress_and_reweight.late_labels import LateLabels
+from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels, LateLabels
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
 from baserate.adapters.regress_and_reweight.saved import SAVED
-from baserate.guard import Guard, copied_alone, guarded
+from baserate.guard import Guard, guarded
 from baserate.marginals import BBSE
 from baserate.protocols import (
     Calibrator,
@@ -30,8 +30,9 @@ from baserate.protocols import (
     Tracker,
 )
 from baserate.trackers import FollowTheFixedWindow, FollowTheHistory
+from baserate.trust.label_selection import watch_late, watch_round
 from baserate.trust.monitor import Round
-from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba
+from baserate.validation import check_chosen, check_fitted, check_integer, check_labels, check_prior, check_proba
 
 
 class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
@@ -143,9 +144,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.alpha = alpha
         self.guard = Guard()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return copied_alone(self, memo)
-
     @guarded
     def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None, *, names: Names = None) -> Self:
         """Learn from the holdout: the source prior, the calibration, and how far the model can be trusted.
@@ -174,14 +172,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
         Parameters
         ----------
-        proba, y
-            As in `fit`: the new model's probabilities and labels on a holdout.
+        proba, y, names
+            As in `fit`: the new model's probabilities and labels on a holdout, and class names.
         previous : sequence of int or None, optional
             For added or retired classes: for each column of `proba`, the column it was until now, or None for a new
             class. New classes start with their share of the holdout; the others divide the rest as they did last. The
             tracker restarts from there, and samples no longer wait for labels. Default: the classes are the same.
-        names : sequence, optional
-            As in `fit`.
 
         Examples
         --------
@@ -217,7 +213,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self._reads_estimates = reads_estimates(parts.tracker)
         self._monitor, self._correction = parts.monitor, parts.correction
         self._correction.start(self.tracker_.predict())
-        self.columns_, self.class_names_ = holdout.columns, holdout.classes
+        self.columns_, self.class_names_, self._selection = holdout.columns, holdout.classes, None
 
     @guarded
     def reset(self) -> None:
@@ -226,7 +222,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.tracker_.reset()
         self._monitor.reset()
         self._correction.start(self.tracker_.predict())
-        self._late, self.rounds_ = LateLabels(self._late.at_most), 0
+        self._late, self.rounds_, self._selection = LateLabels(self._late.at_most), 0, None
 
     def predict_proba(self, proba: ArrayLike) -> FloatArray:
         """Return the adapted probabilities of a batch; changes nothing.
@@ -236,9 +232,10 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         """
         with self.guard.lock:
             raw = self.check_rows(proba)
-            return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
+            own = self._correction.off_ or not self.enabled
+            return raw.copy() if own else self._foresee(self.calibrate(raw))[0]
 
-    def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key | None] | None = None) -> None:
+    def update(self, proba: ArrayLike, y: Labels = None, *, ids: Ids = None, y_probability: Labels = None) -> None:
         """Learn from one round.
 
         Parameters
@@ -249,18 +246,21 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             Labels where they are known; -1, None or NaN where not.
         ids : sequence of str or of int, optional
             An id, or None, for each sample, by which its label may come later: see `update_labels`.
+        y_probability : float or (n,) array, optional
+            The probability with which each labelled sample was chosen: see `label_requests`. Default: alike for all.
         """
         with self.guard.lock:
-            self._round(proba, y, ids)
+            self._round(proba, y, ids, y_probability)
 
-    def step(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key | None] | None = None) -> Step:
+    def step(self, proba: ArrayLike, y: Labels = None, *, ids: Ids = None, y_probability: Labels = None) -> Step:
         """Predict a batch, then learn from it as `update` does; return the prediction and the prior it used."""
         with self.guard.lock:
-            return self._round(proba, y, ids)
+            return self._round(proba, y, ids, y_probability)
 
-    def _round(self, proba: ArrayLike, y: ArrayLike | None, ids: Sequence[Key | None] | None) -> Step:
+    def _round(self, proba: ArrayLike, y: Labels, ids: Ids, y_probability: Labels) -> Step:
         raw = self.check_rows(proba)
         labels = None if y is None else check_labels(y, *raw.shape, missing=True, classes=self.class_names_)
+        chosen = None if y_probability is None else check_chosen(y_probability, labels)
         names = [] if ids is None else self._late.check_new(ids, len(raw), self.tracker_)
         calibrated = self.calibrate(raw)
 
@@ -270,23 +270,25 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
         flags = {"enabled": self.enabled, "transductive": self.transductive}
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
-        step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
+        step = Step(raw.copy() if correction.off_ or not self.enabled else foreseen, prior, flags)
 
         # Learn: move the tracker, remember samples for late labels, let labels judge the correction.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
-            self._observe(self.tracker_, calibrated, labels)
+            self._observe(self.tracker_, calibrated, labels, chosen)
             correction.follow(self.tracker_.predict())
         if names:
             self._late.remember(names, note, ratios, calibrated, own, labels)
         if labels is not None:
-            correction.judge(calibrated * ratios, own, labels, self.rounds_)
+            correction.judge(calibrated * ratios, own, labels, self.rounds_, chosen)
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
         verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
         correction.heed(verdict, self.rounds_)
+        if labels is not None or self._selection is not None:
+            self._selection = watch_round(self._selection, self.classes_, own, labels, chosen)
         return step if self.class_names_ is None else NamedStep.of(step, self.classes_)
 
     def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -304,14 +306,17 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         gated = correction.through_gate(prior)
         return correction.apply(calibrated, gated.offsets), prior, gated.used
 
-    def _observe(self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None) -> None:
-        """Update a tracker with a batch that is not empty."""
-        starts = np.array([0, len(calibrated)])
-        z = self.sightings(calibrated, labels, starts)[0] if self._reads_estimates else self.source_prior_  # line 4
+    def _observe(
+        self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None, chosen: FloatArray | None = None
+    ) -> None:
+        """Update a tracker with a batch that is not empty; a likelihood need not know how labels were chosen."""
+        starts, z = np.array([0, len(calibrated)]), self.source_prior_
+        if self._reads_estimates:
+            z = self.sightings(calibrated, labels, starts, chosen)[0]  # line 4
         tracker.update(z, Evidence(calibrated, self.source_prior_, labels, starts, checked=True))  # line 5
 
     @guarded
-    def update_labels(self, ids: Sequence[Key], y: ArrayLike) -> int:
+    def update_labels(self, ids: Sequence[Key], y: ArrayLike, *, y_probability: ArrayLike | None = None) -> int:
         """Learn the labels of samples of earlier rounds, in place of what was inferred about those samples.
 
         Needs a tracker that can correct itself, such as the default. It does not count as a round.
@@ -322,6 +327,8 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             The ids that the samples had in `step` or `update`. Unknown ids are counted in `missed_labels_`.
         y : (n,) array
             Their labels; -1, None or NaN: still unknown.
+        y_probability : float or (n,) array, optional
+            As in `update`.
 
         Returns
         -------
@@ -340,13 +347,16 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         (array([0.31, 0.69]), 0, 1)
         """
         check_fitted(self, "source_prior_")
-        tracker, used = correctable(self.tracker_), 0
-        for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_), self.class_names_)):
-            self._correction.judge(batch.proba * batch.ratios, batch.own, batch.labels, self.rounds_)
-            tracker.correct(batch.note, batch.proba, batch.labels)
-            used += len(batch.labels)
+        tracker = correctable(self.tracker_)
+        checked = self._late.check(ids, y, len(self.source_prior_), self.class_names_, y_probability)
+        own: list[int] = []
+        for late in self._late.take(*checked):
+            self._correction.judge(late.proba * late.ratios, late.own, late.labels, self.rounds_, late.chosen)
+            tracker.correct(late.note, late.proba, late.labels)
+            own += late.own.tolist()
         self._correction.jump(self.tracker_.predict(), self.rounds_)
-        return used
+        self._selection = watch_late(self._selection, self.classes_, own, checked.chosen, self._late.predicted)
+        return len(own)
 
     @guarded
     def forget(self, ids: Sequence[Key]) -> int:
@@ -368,7 +378,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def idle(self, rounds: int) -> None:
         """Let a number of rounds pass without samples: the class mix may have moved, and the band widens.
 
-        For streams with time stamps, whose rounds are windows of equal length. Needs a tracker such as the default.
+        For streams whose rounds are windows of time. Needs a tracker that can do it, such as the default.
         """
         check_fitted(self, "source_prior_")
         check_integer(rounds, "rounds", 0)
@@ -385,10 +395,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def calibrate(self, rows: FloatArray) -> FloatArray:
         """Calibrate a checked batch."""
         return rows if self._is_calibrated else calibrate(rows, self.calibrator_, self._calibration_offsets)
-
-    def _leaves_alone(self) -> bool:
-        """Return True if predictions are the model's own."""
-        return not self.enabled or self._correction.off_
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -146,7 +146,14 @@ class Correction(Component, saved_as="correction"):
             self.gate_.update(self.prior_, rounds=0)
             self._decided(self.gate_, rounds)
 
-    def judge(self, corrected: FloatArray, own: IntArray, labels: IntArray, rounds: int) -> None:
+    def judge(
+        self,
+        corrected: FloatArray,
+        own: IntArray,
+        labels: IntArray,
+        rounds: int,
+        probabilities: FloatArray | None = None,
+    ) -> None:
         """Let labels say whether the full correction is better than the model left alone.
 
         Parameters
@@ -158,13 +165,16 @@ class Correction(Component, saved_as="correction"):
         labels : (n,) array of int
         rounds : int
             Rounds of the stream until now.
+        probabilities : (n,) array, optional
+            The probability with which each sample was chosen for a label. Default: the same for all.
         """
         if self.gate_ is None:
             return
         known = labels != UNLABELLED
         told = labels[known]
         wrong = (corrected[known].argmax(axis=1) != told).astype(np.float64)
-        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64))
+        chosen = None if probabilities is None else probabilities[known]
+        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64), chosen)
         self._decided(self.gate_, rounds)
 
     def _decided(self, gate: Gate, rounds: int) -> None:
@@ -203,3 +213,17 @@ class Correction(Component, saved_as="correction"):
         if offsets.ndim == 1:
             return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
         return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
+
+    def candidates(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the corrections that labels choose among.
+
+        Returns
+        -------
+        weights : (m,) array
+            How likely each is the best one.
+        tables : (m, n, k) array
+            What each makes of a calibrated batch: no correction, all of it, and the part that is used now.
+        """
+        full = log_ratio(self.prior_, self._source_prior)
+        tables = [calibrated, self.apply(calibrated, full), self.apply(calibrated, self.offsets_)]
+        return np.full(3, 1.0 / 3.0), np.array(tables)

@@ -11,7 +11,10 @@ from baserate.class_labels import ClassNames
 from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key, Tracker
 from baserate.state import Component
 from baserate.state.declarations import Each, Plain, Saved, Saves, Whole, key_list, priors
-from baserate.validation import SUM_TOLERANCE, check_integer, check_keys, check_labels
+from baserate.validation import SUM_TOLERANCE, check_chosen, check_integer, check_keys, check_labels
+
+Labels = ArrayLike | None
+Ids = Sequence[Key | None] | None
 
 
 class RepeatedIdError(ValueError):
@@ -43,6 +46,8 @@ class LateBatch(NamedTuple):
     own : (n,) array of int
         The classes that the model itself predicted.
     labels : (n,) array of int
+    chosen : (n,) array or None
+        The probability with which each was chosen for a label, if that is known.
     """
 
     note: Any
@@ -50,6 +55,15 @@ class LateBatch(NamedTuple):
     proba: FloatArray
     own: IntArray
     labels: IntArray
+    chosen: FloatArray | None = None
+
+
+class CheckedLabels(NamedTuple):
+    """Labels that have come: ids, labels, and the probability with which each was chosen, if that is known."""
+
+    names: list[Key]
+    labels: IntArray
+    chosen: FloatArray | None
 
 
 def _check_samples(saved: Saved) -> str:
@@ -117,13 +131,19 @@ class LateLabels(Component, saved_as="late_labels"):
         return names
 
     def check(
-        self, ids: Any, y: ArrayLike, n_classes: int, classes: ClassNames | None = None
-    ) -> tuple[list[Key], IntArray]:
-        """Check ids and labels that came late."""
+        self,
+        ids: Any,
+        y: ArrayLike,
+        n_classes: int,
+        classes: ClassNames | None = None,
+        y_probability: ArrayLike | None = None,
+    ) -> CheckedLabels:
+        """Check ids and labels that came late, and the probabilities with which they were chosen."""
         names = [name for name in self._check_ids(ids) if name is not None]
         if np.ndim(y) == 1 and np.size(y) != len(names):
             raise ValueError(f"ids has {len(names)} entries and y has {np.size(y)}; give a label for each id.")
-        return names, check_labels(y, len(names), n_classes, missing=True, classes=classes)
+        labels = check_labels(y, len(names), n_classes, missing=True, classes=classes)
+        return CheckedLabels(names, labels, check_chosen(y_probability, labels))
 
     def _check_ids(self, ids: Any, *, missing: bool = False) -> list[Key | None]:
         """Check ids: all text or all whole numbers, as those that wait are, and none twice; some may be None."""
@@ -168,29 +188,41 @@ class LateLabels(Component, saved_as="late_labels"):
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
 
-    def take(self, names: list[Key], labels: IntArray) -> list[LateBatch]:
+    def take(self, names: list[Key], labels: IntArray, chosen: FloatArray | None = None) -> list[LateBatch]:
         """The samples whose labels have come, grouped by round; they no longer wait. Other labels are missed."""
-        found: dict[int, tuple[Any, list[FloatArray], list[int], list[int]]] = {}
-        for name, label in zip(names, labels.tolist(), strict=True):
+        found: dict[int, tuple[Any, list[FloatArray], list[int], list[int], list[int]]] = {}
+        for i, (name, label) in enumerate(zip(names, labels.tolist(), strict=True)):
             if label == UNLABELLED:
                 continue
             if name not in self._samples:
                 self.missed_ += 1
                 continue
             together, row, predicted = self._samples.pop(name)
-            _, rows, own, told = found.setdefault(id(together), (together, [], [], []))
+            _, rows, own, told, places = found.setdefault(id(together), (together, [], [], [], []))
             rows.append(row)
             own.append(predicted)
             told.append(label)
+            places.append(i)
         return [
-            LateBatch(note, ratios, np.array(rows), np.array(own), np.array(told))
-            for (*note, ratios), rows, own, told in found.values()
+            LateBatch(
+                note,
+                ratios,
+                np.array(rows),
+                np.array(own),
+                np.array(told),
+                None if chosen is None else chosen[places],
+            )
+            for (*note, ratios), rows, own, told, places in found.values()
         ]
 
     def forget(self, ids: Any) -> int:
         """Give up samples, and return how many of them waited."""
         names = self._check_ids(ids)
         return sum(self._samples.pop(name, None) is not None for name in names if name is not None)
+
+    def predicted(self) -> IntArray:
+        """The class that the model itself predicted for each sample that waits."""
+        return np.array([own for *_, own in self._samples.values()], dtype=np.int64)
 
     def clear(self) -> None:
         """Give up all samples."""

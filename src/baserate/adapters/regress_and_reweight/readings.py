@@ -1,21 +1,29 @@
 """TrustReadings: the read-only attributes of a fitted adapter: its prior, its limits, its alarms."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters._sightings import sightings
 from baserate.adapters.regress_and_reweight.correction import Correction
+from baserate.adapters.regress_and_reweight.label_requests import (
+    LabelRequests,
+    LabelWorth,
+    label_worth,
+    request_labels,
+)
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels
 from baserate.class_labels import ClassNames
-from baserate.guard import Guard, guarded
+from baserate.guard import Guard, copied_alone, guarded
 from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
+from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 from baserate.trust.spread import LabelSpread
-from baserate.validation import check_fitted
+from baserate.validation import check_fitted, check_integer, check_rng
 
 
 class TrustReadings(Component):
@@ -36,11 +44,17 @@ class TrustReadings(Component):
     _late: LateLabels
     columns_: list[str] | None = None
     class_names_: ClassNames | None = None
+    check_rows: Callable[[ArrayLike], FloatArray]
+    calibrate: Callable[[FloatArray], FloatArray]
+    _selection: LabelSelection | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copied_alone(self, memo)
 
     def get_state(self) -> dict[str, Any]:
         state = super().get_state()
-        unnamed = {name for name in ("columns_", "class_names_") if state.get(name) is None}
-        return {name: value for name, value in state.items() if name not in unnamed}
+        missing = {name for name in ("columns_", "class_names_", "_selection") if state.get(name) is None}
+        return {name: value for name, value in state.items() if name not in missing}
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -59,14 +73,16 @@ class TrustReadings(Component):
         """Return the class priors nearest to tracked vectors, one per row, within the bounds."""
         return self._correction.project(tracked)
 
-    def sightings(self, proba: FloatArray, labels: IntArray | None, starts: IntArray) -> FloatArray:
+    def sightings(
+        self, proba: FloatArray, labels: IntArray | None, starts: IntArray, probabilities: FloatArray | None = None
+    ) -> FloatArray:
         """Estimate the class mixes of checked batches; batch j is the rows ``starts[j]:starts[j + 1]``, none empty.
 
         The source prior stands in for estimates that the tracker does not read.
         """
         if not self._reads_estimates:
             return np.tile(self.source_prior_, (len(starts) - 1, 1))
-        return sightings(self.marginals_, proba, labels, starts)
+        return sightings(self.marginals_, proba, labels, starts, probabilities)
 
     def log_offsets(self) -> FloatArray:
         """Return the correction as k numbers to add to (calibrated) log-probabilities or logits, before a softmax.
@@ -204,3 +220,50 @@ class TrustReadings(Component):
         """The number of labels that came for samples that did not wait: too late, or under an unknown id."""
         check_fitted(self, "source_prior_")
         return self._late.missed_
+
+    def label_worth(self, proba: ArrayLike) -> LabelWorth:
+        """Return how much the label of each row of a batch would tell, relative to the others; changes nothing.
+
+        `label_requests` draws rows in proportion to it. To choose rows of a whole file or day, which does not fit into
+        one batch, draw by these.
+
+        Returns
+        -------
+        LabelWorth
+            ``worth, reasons``; the mean worth is 1, the least 0.3.
+        """
+        with self.guard.lock:
+            return label_worth(*self._correction.candidates(self.calibrate(self.check_rows(proba))))
+
+    def label_requests(self, proba: ArrayLike, n: int, rng: int | np.random.Generator | None = None) -> LabelRequests:
+        """Choose the rows of a batch whose labels would tell most; changes nothing.
+
+        Rows are drawn at random: more often where the corrections that labels choose among disagree, and where the
+        model is unsure. Every row of a batch of N has a probability of at least ``0.3 n / N``. Call it before `step`,
+        and give the probabilities with the labels, as `y_probability`.
+
+        Parameters
+        ----------
+        proba : (N, k) array
+            The model's probabilities.
+        n : int
+            How many labels to ask for; if the batch has no more rows, all of them.
+        rng : int, Generator or None
+            A seed, or a generator.
+
+        Returns
+        -------
+        LabelRequests
+            ``indices, probabilities, reasons``.
+
+        Examples
+        --------
+        >>> from baserate.adapters import RegressAndReweight
+        >>> adapter = RegressAndReweight(calibrator=None).fit([[0.9, 0.1], [0.1, 0.9]] * 50, [0, 1] * 50)
+        >>> adapter.set_prior([0.2, 0.8])
+        >>> asked = adapter.label_requests([[0.99, 0.01], [0.7, 0.3], [0.01, 0.99], [0.02, 0.98]], n=2, rng=0)
+        >>> asked.indices, asked.probabilities.round(2), asked.reasons
+        (array([1, 3]), array([1.  , 0.33]), ['corrections disagree', 'drawn at random'])
+        """
+        found = self.label_worth(proba)
+        return request_labels(found, check_integer(n, "n", 1), check_rng(rng))

@@ -26,6 +26,7 @@ from baserate.state.declarations import (
     Whole,
     floats,
 )
+from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 
 _SAME_SIZE = {"k": "k"}
@@ -88,10 +89,11 @@ SAVED = Saves(
         "_correction": Part(Correction, _SAME_SIZE),
         "_monitor": Part(TrustMonitor, _SAME_SIZE),
         "_late": Part(LateLabels, _SAME_SIZE),
+        "_selection": Part(LabelSelection, _SAME_SIZE),
         "columns_": Each(Text(), "k"),
         "class_names_": Either((Each(Text(), "k"), Each(Flag(), "k"), Each(Whole(), "k"))),
     },
-    optional=("columns_", "class_names_"),
+    optional=("_selection", "columns_", "class_names_"),
     may_be_empty=True,
     check=_check,
 )

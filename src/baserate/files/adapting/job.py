@@ -12,7 +12,10 @@ from baserate.files.scales import OutputOptions
 from baserate.files.source import Source
 from baserate.validation import check_real
 
+ROW, PROBABILITY, WHY = "row", "probability", "why"
+"""Columns of the file that asks for labels, beside that of ids and that of labels."""
 _MOST_WAITING = 10**9  # more do not fit into memory
+_MOST_ASKED = 10**6
 
 
 class ColumnRoles(NamedTuple):
@@ -69,6 +72,13 @@ class AdaptJob(NamedTuple):
         Labels that have come for rows of earlier files.
     late_label : str, optional
         Their column. Default: that of the stream's labels, else ``label``.
+    late_probability : str, optional
+        The column of the probabilities with which they were chosen. Default: that of a file which `ask` wrote; else
+        none.
+    ask : int, optional
+        How many rows to ask labels for.
+    ask_file : path, optional
+        The file in which to ask for them.
     report : path, optional
         The report that will be written afterwards; here only to check that it is no other file of the run.
     max_bytes : int, optional
@@ -98,6 +108,9 @@ class AdaptJob(NamedTuple):
     wait: int = 0
     late: Source | None = None
     late_label: str | None = None
+    late_probability: str | None = None
+    ask: int | None = None
+    ask_file: Path | None = None
     report: Path | None = None
     max_bytes: int | None = None
     decisions: DecisionOptions = DecisionOptions()
@@ -110,8 +123,13 @@ class AdaptJob(NamedTuple):
     @property
     def folders(self) -> set[Path]:
         """The folders of the outputs. Nothing elsewhere is removed or replaced, whatever a state says."""
-        places = [None if self.out.is_stream else self.out.path, self.rounds_file]
+        places = [None if self.out.is_stream else self.out.path, self.rounds_file, self.ask_file]
         return {resolved(path).parent for path in places if path is not None}
+
+    @property
+    def late_labels(self) -> str:
+        """The column of labels in a file of late labels, and in one that asks for them."""
+        return self.late_label or self.columns.labels or "label"
 
     def options(self) -> dict[str, Any]:
         """Everything that the output depends on, apart from the files' contents: plain data, by the options' names."""
@@ -119,6 +137,9 @@ class AdaptJob(NamedTuple):
             "--separator": self.stream.separator,
             "--time-format": self.time_format,
             "--late-label": self.late_label,
+            "--late-probability": self.late_probability,
+            "--ask": self.ask,
+            "--ask-file": None if self.ask_file is None else str(resolved(self.ask_file)),
         }
         return {
             **{name: value for name, value in given.items() if value is not None},
@@ -148,6 +169,7 @@ def check_job(job: AdaptJob) -> None:
     if job.time_format is not None and job.columns.time is None:
         raise ValueError("--time-format is for a column of time stamps; name that with --time.")
     _check_waiting(job)
+    _check_asking(job)
     if job.stream.is_stream and job.holdout is not None and job.holdout.is_stream:
         raise ValueError("STREAM and --holdout are both standard input; give a file for one of them.")
     if job.holdout is None and (job.state is None or not job.state.exists()):
@@ -171,6 +193,7 @@ def _check_outputs(job: AdaptJob) -> None:
     outputs = [
         *([] if job.out.is_stream else [("-o", job.out.path)]),
         *([] if job.rounds_file is None else [("--rounds-file", job.rounds_file)]),
+        *([] if job.ask_file is None else [("--ask-file", job.ask_file)]),
         *([] if job.state is None else [("--state", job.state)]),
         *([] if job.report is None else [("--report", job.report)]),
     ]
@@ -193,8 +216,9 @@ def _check_outputs(job: AdaptJob) -> None:
 
 
 def _check_waiting(job: AdaptJob) -> None:
-    if job.late_label is not None and job.late is None:
-        raise ValueError("--late-label is a column of the file of --late; name that file, or leave it out.")
+    for option, column in (("--late-label", job.late_label), ("--late-probability", job.late_probability)):
+        if column is not None and job.late is None:
+            raise ValueError(f"{option} is a column of the file of --late; name that file, or leave it out.")
     asked = "--late" if job.late is not None else "--wait" if job.wait else None
     if asked is None:
         return
@@ -210,3 +234,30 @@ def _check_waiting(job: AdaptJob) -> None:
         raise ValueError("--late is for rows that wait in a state; name the file of --state that they were kept in.")
     if job.late is not None and job.late.is_stream:
         raise ValueError("--late cannot be standard input; name a file.")
+
+
+def _check_asking(job: AdaptJob) -> None:
+    if job.ask is None:
+        if job.ask_file is not None:
+            raise ValueError("--ask-file is where --ask writes; say how many rows to ask for, such as --ask 50.")
+        return
+    if not 1 <= job.ask <= _MOST_ASKED:
+        raise ValueError(f"--ask is {job.ask}; give the number of rows to label, from 1 to {_MOST_ASKED:,}.")
+    if job.columns.key is not None:
+        raise ValueError("--ask cannot be used with --key: keys take labels with their rows only (--labels).")
+    if job.columns.id is None:
+        raise ValueError("--ask needs names for the rows, by which labels find them; name their column with --id.")
+    if job.wait == 0 or job.state is None:
+        raise ValueError(
+            "--ask needs rows that wait for their labels: say how many with --wait, and in which file with --state."
+        )
+    if job.ask_file is None:
+        raise ValueError("--ask with -o - needs a name for its file; give one with --ask-file.")
+    if job.ask_file.suffix.lower() not in ("", ".csv", ".txt"):
+        raise ValueError(f"--ask-file {job.ask_file}: it is written as CSV; name a file that ends in .csv.")
+    taken = (ROW, PROBABILITY, WHY)
+    if job.columns.id in (*taken, job.late_labels) or job.late_labels in taken:
+        raise ValueError(
+            f"--ask writes the columns {', '.join(taken)} beside {job.columns.id} (--id) and {job.late_labels} "
+            "(labels), and two of these have one name; rename the column in STREAM."
+        )

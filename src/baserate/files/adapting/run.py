@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from baserate.files.adapting.asked_rows import AskedRows
 from baserate.files.adapting.decided import decide_piece
 from baserate.files.adapting.job import AdaptJob, check_job
 from baserate.files.adapting.late_labels import late_labels
@@ -26,6 +27,7 @@ from baserate.files.content import fingerprint
 from baserate.files.errors import FileProblemError
 from baserate.files.formats import CELLS, CSV, Format, Reader, Sink, SinkMark, open_reader, open_sink
 from baserate.files.rounds import cut
+from baserate.validation import warn_user
 
 _SMALLEST = 256  # rows of a piece
 
@@ -120,6 +122,8 @@ class FileRun:
         content = job.stream.content
         samples = None if content is None else content.samples
         file = FileProgress(job.stream.shown, samples, job.options(), secrets.token_hex(4), size)
+        if job.ask is not None:
+            file = file._replace(asked=AskedRows.none_yet(job.ask))
         if self._rule is None:
             return file
         names = self._rule.decisions
@@ -143,6 +147,7 @@ class FileRun:
             Pipeline(self, read_ahead=not self._job.stream.is_stream).run()
             if self._ids is not None:
                 self._ids.check()
+            self._tell_of_rows_that_do_not_wait()
             if self._job.stream.content is not None:
                 self._state.file = self._file._replace(fingerprint=self._job.stream.content.fingerprint())
             self._finish_undisturbed()
@@ -166,7 +171,9 @@ class FileRun:
         ]
         if job.rounds_file is not None:
             targets.append((resolved(job.rounds_file), CSV, file.rounds))
-        self._parts = [(part_of(target, self._token), target) for target, _, _ in targets if target is not None]
+        places = [target for target, _, _ in targets if target is not None]
+        places += [] if job.ask_file is None else [resolved(job.ask_file)]
+        self._parts = [(part_of(target, self._token), target) for target in places]
         self._lock.note([part for part, _ in self._parts])
         for target, form, mark in targets:
             part = None if target is None else part_of(target, self._token)
@@ -177,9 +184,8 @@ class FileRun:
         job, state = self._job, self._state
         if job.late is None or job.columns.id is None or state.bank is not None:
             return
-        column = job.late_label or job.columns.labels or "label"
-        for ids, labels in late_labels(job.late, state.classes, job.columns.id, column):
-            state.late_labels += state.fitted.update_labels(ids, labels)
+        for part in late_labels(job.late, state.classes, job.columns.id, job.late_labels, job.late_probability):
+            state.late_labels += state.fitted.update_labels(part.ids, part.labels, y_probability=part.chosen)
         if fingerprint(job.late.path) != self._file.options["--late"]:
             raise FileProblemError(job.late.shown, "has changed while it was read; run the command again")
 
@@ -209,6 +215,7 @@ class FileRun:
         if self._rule is not None and self._file.decided is not None:
             adapted, counts = decide_piece(adapted, self._rule)
             self._state.file = self._file._replace(decided=self._file.decided.plus(counts))
+        self._state.file = self._file._replace(asked=self._stepper.asked)
         last = self._stepper.last_windows
         self._state.clock = None if last is None else Clock(self._job.rounds.seconds, last)
         self._state.advance(piece.piece.resume)
@@ -251,6 +258,27 @@ class FileRun:
         """Force the output to the disk, in the settling thread."""
         self._sinks[0].settle()
 
+    def _tell_of_rows_that_do_not_wait(self) -> None:
+        """Say how many rows are asked for that wait no more: their labels would find nothing."""
+        asked, wait, rows = self._file.asked, self._job.wait, self._file.position.row
+        if asked is None or rows <= wait:
+            return
+        gone = int((asked.chosen()[0].rows < rows - wait).sum())
+        if gone:
+            warn_user(
+                f"{gone:,} of the rows that --ask names do not wait for their labels any more: the file has {rows:,} "
+                f"rows, and --wait is {wait:,}. Begin a state with a larger --wait, or ask by smaller files."
+            )
+
+    def _write_requests(self) -> None:
+        """Write the rows that labels are asked for."""
+        job, asked = self._job, self._file.asked
+        if asked is None or job.ask_file is None or job.columns.id is None:
+            return
+        sink = open_sink(part_of(resolved(job.ask_file), self._token), CSV)
+        sink.append(asked.table(job.columns.id, job.late_labels))
+        sink.finish(settled=True)
+
     def _finish_undisturbed(self) -> None:
         """Finish in a thread, which Ctrl-C does not reach: it must not come between the state and the output."""
         ending = ThreadPoolExecutor(1)
@@ -269,6 +297,7 @@ class FileRun:
 
     def _finish(self) -> None:
         """The output first, then the state, then their places: a run that is killed between them can be finished."""
+        self._write_requests()
         for sink in self._sinks:
             # A state that says that the file is done must not be on the disk before the output is. Without one, the
             # worst that a power failure can do is that the command has to be run again.

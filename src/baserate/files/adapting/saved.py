@@ -21,6 +21,7 @@ from baserate.state.specs import (
     Text,
     Together,
     Whole,
+    floats,
     ints,
 )
 
@@ -59,11 +60,24 @@ _OPTIONS = Fields(
         "--wait": Whole(),
         "--late": Maybe(Text()),
         "--late-label": Text(),
+        "--late-probability": Text(),
+        "--ask": Whole(1),
+        "--ask-file": Text(),
         "--costs": Text(),
         "--threshold": Number(0.0, 1.0),
         "--positive": Text(),
     },
-    optional=("--separator", "--time-format", "--late-label", "--costs", "--threshold", "--positive"),
+    optional=(
+        "--separator",
+        "--time-format",
+        "--late-label",
+        "--late-probability",
+        "--ask",
+        "--ask-file",
+        "--costs",
+        "--threshold",
+        "--positive",
+    ),
 )
 _FILE = Fields(
     {
@@ -87,8 +101,18 @@ _FILE = Fields(
                 "expected_cost": Maybe(Number(0.0)),
             }
         ),
+        "asked": Fields(
+            {
+                "most": Whole(1),
+                "rows": ints("asked", low=0),
+                "ids": Each(Text(), "asked"),
+                "reasons": Each(Text(), "asked"),
+                "worth": floats("asked", low=0.0),
+                "priorities": floats("asked", low=0.0),
+            }
+        ),
     },
-    optional=("decided",),
+    optional=("decided", "asked"),
 )
 
 
@@ -123,11 +147,18 @@ def _check_file(file: dict[str, Any], rows: int, *, keyed: bool) -> str:
     if decides != ("decided" in file) or (decides and sum(file["decided"]["counts"]) != row):
         return "does not have the decisions on its rows"
     targets = [options[name] for name in ("-o", "--rounds-file")]
-    if any(path is not None and not _is_place(path) for path in targets):
+    if any(path is not None and not _is_place(path) for path in (*targets, options.get("--ask-file"))):
         return "names an output that is no path of a file"
     kept = [file[name] for name in ("found", "ids", "out", "rounds", "read")]
     if file["fingerprint"] is not None and len(file["fingerprint"]) != (128 if file["finished"] else 64):
         return "does not have the hash of its file"
+    asked = file.get("asked")
+    if ("--ask" in options) != ("--ask-file" in options) or (asked is None) == (
+        "--ask" in options and not file["finished"]
+    ):
+        return "does not have the rows that it asks labels for"
+    if asked is not None and (asked["most"] != options["--ask"] or len(asked["rows"]) > min(asked["most"] + 1, row)):
+        return "asks for more labels than it was to"
     if file["finished"]:
         return "is done with a file that it keeps parts of" if any(part is not None for part in kept) else ""
     if [mark is None for mark in (file["out"], file["rounds"])] != [path is None for path in targets]:

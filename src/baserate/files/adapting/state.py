@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.files.adapting.asked_rows import AskedRows
 from baserate.files.adapting.paths import part_of
 from baserate.files.adapting.saved import FIRST_BYTES, OF_CLASSES, STREAM_STATE
 from baserate.files.columns import Classes
@@ -106,6 +107,8 @@ class FileProgress(NamedTuple):
         The bytes that were read when the state was saved, which a resumed run must find again; None as `out`.
     decided : DecisionCounts or None
         The decisions on its rows so far, where there are costs or a threshold.
+    asked : AskedRows or None
+        The rows worth labelling so far, where labels are to be asked for; None when the file is finished.
     """
 
     name: str
@@ -122,20 +125,22 @@ class FileProgress(NamedTuple):
     finished: bool = False
     read: ReadMark | None = None
     decided: DecisionCounts | None = None
+    asked: AskedRows | None = None
 
     @property
     def parts(self) -> dict[Path, Path]:
         """The places of the outputs, and the file that each is written to until it is complete."""
-        targets = [Path(self.options[name]) for name in ("-o", "--rounds-file") if self.options[name] is not None]
-        return {target: part_of(target, self.token) for target in targets}
+        named = [self.options.get(name) for name in ("-o", "--rounds-file", "--ask-file")]
+        return {Path(name): part_of(Path(name), self.token) for name in named if name is not None}
 
     def to_saved(self) -> dict[str, Any]:
         """The fields as plain data; bytes as arrays, which a state file can hold."""
         fields = self._asdict()
-        del fields["decided"]  # which is there only if something was decided
+        for name in ("decided", "asked"):  # which are there only if something was decided, or labels are asked for
+            held = fields.pop(name)
+            fields |= {} if held is None else {name: held._asdict()}
         return {
             **fields,
-            **({} if self.decided is None else {"decided": self.decided._asdict()}),
             "position": tuple(self.position),
             "out": _saved_mark(self.out),
             "rounds": _saved_mark(self.rounds),
@@ -155,6 +160,7 @@ class FileProgress(NamedTuple):
             found=None if fields["found"] is None else fields["found"].tobytes(),
             read=None if fields["read"] is None else ReadMark(*fields["read"]),
             decided=_decided(fields.get("decided")),
+            asked=None if fields.get("asked") is None else AskedRows(**fields["asked"]),
         )
 
 
@@ -257,7 +263,9 @@ class StreamState(Component, saved_as="adapt_state"):
         self.files += 1
         if self.file.fingerprint is not None:
             self.finished_files = np.concatenate([self.finished_files, [_first_bytes(self.file.fingerprint)]])
-        self.file = self.file._replace(found=None, ids=None, out=None, rounds=None, read=None, finished=True)
+        self.file = self.file._replace(
+            found=None, ids=None, out=None, rounds=None, read=None, asked=None, finished=True
+        )
 
     def save(self, path: Path) -> None:
         """Write it, whole or not at all."""

@@ -10,6 +10,7 @@ from baserate.adapters import RegressAndReweight
 from baserate.adapters.regress_and_reweight import RepeatedIdError
 from baserate.bank import Bank
 from baserate.compiled import compiled
+from baserate.files.adapting.asked_rows import AskedRows
 from baserate.files.adapting.pieces import AdaptedPiece, CheckedPiece, Round
 from baserate.files.adapting.state import StreamState
 from baserate.files.errors import FileProblemError, shortened
@@ -33,6 +34,11 @@ class Stepper(Protocol):
         """The last window of time with a row, of the stream or of each key; None where rounds are no windows."""
         ...
 
+    @property
+    def asked(self) -> AskedRows | None:
+        """The rows of the file that are worth labelling, if labels are to be asked for."""
+        ...
+
 
 def stepper_for(state: StreamState, level: float, window_seconds: float) -> Stepper:
     """The stepper of a state, keyed or not; it goes on from the state's clock if that has windows of this length.
@@ -51,7 +57,7 @@ def stepper_for(state: StreamState, level: float, window_seconds: float) -> Step
     names = state.classes.names
     if state.bank is not None:
         return KeyedStepper(state.bank, names, last)
-    return StreamStepper(state.fitted, names, level, last)
+    return StreamStepper(state.fitted, names, level, last, None if state.file is None else state.file.asked)
 
 
 class StreamStepper:
@@ -67,10 +73,19 @@ class StreamStepper:
         The level of the bands.
     last_windows : int, optional
         The last window of time before.
+    asked : AskedRows, optional
+        The rows worth labelling before.
     """
 
-    def __init__(self, adapter: RegressAndReweight, names: list[str], level: float, last_windows: Any = None) -> None:
-        self._adapter, self._names, self._level = adapter, names, level
+    def __init__(
+        self,
+        adapter: RegressAndReweight,
+        names: list[str],
+        level: float,
+        last_windows: Any = None,
+        asked: AskedRows | None = None,
+    ) -> None:
+        self._adapter, self._names, self._level, self.asked = adapter, names, level, asked
         self._last: int | None = None if last_windows is None else int(last_windows)
 
     @property
@@ -82,14 +97,17 @@ class StreamStepper:
         for part in piece.rounds():
             self._let_windows_pass(part)
             before = self._known_before()
-            number = adapter.rounds_ + 1
+            number, first_row = adapter.rounds_ + 1, piece.piece.row + part.start
+            if self.asked is not None and part.ids is not None:
+                worth = adapter.label_worth(part.proba)
+                self.asked = self.asked.plus(part.ids, part.labels, worth, row=first_row, number=number)
             try:
                 taken = adapter.step(part.proba, part.labels, ids=part.ids)
             except RepeatedIdError as error:
                 raise _repeated_id(piece, part, error) from error
             place(taken.proba, part.start, adapted.proba, adapted.labels)
             adapted.round_numbers.append(number)
-            line = [number, piece.piece.row + part.start + 1, part.end - part.start, part.time]
+            line = [number, first_row + 1, part.end - part.start, part.time]
             for column, value in zip(
                 adapted.round_table.values(), [*line, *taken.prior.tolist(), *before], strict=True
             ):
@@ -140,7 +158,7 @@ class KeyedStepper:
     """
 
     def __init__(self, bank: Bank, names: list[str], last_windows: Any = None) -> None:
-        self._bank, self._names = bank, names
+        self._bank, self._names, self.asked = bank, names, None
         last = [] if last_windows is None else np.atleast_1d(last_windows).tolist()
         self._last: dict[Any, int] = {key: at for key, at in zip(bank.keys, last, strict=False) if at != _NEVER}
 

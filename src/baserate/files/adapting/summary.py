@@ -271,7 +271,12 @@ def _assumption(found: dict[str, Any]) -> str:
 def _places(found: dict[str, Any]) -> list[str]:
     if not found.get("out") or found["out"] == "-" or found["earlier_file"]:
         return []
-    return [f"Written: {found['out']}" + (f", rounds: {found['rounds_file']}" if found["rounds_file"] else "")]
+    rounds = f", rounds: {found['rounds_file']}" if found["rounds_file"] else ""
+    ask = found.get("ask_file")
+    labels = (
+        [f"Rows to label: {ask}. Fill in the labels, and give the file to --late with the next one."] if ask else []
+    )
+    return [f"Written: {found['out']}{rounds}", *labels]
 
 
 def _many(n: int, word: str) -> str:

@@ -1,6 +1,6 @@
 """Gate: decides how much of a correction is used, and when to fall back to the uncorrected model."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from baserate.state.declarations import (
     probabilities,
 )
 from baserate.trust._kept_holdout import fits_holdout, subsample
-from baserate.trust.gate.bets import LARGEST, STAKES, bet
+from baserate.trust.gate.bets import LARGEST, STAKES, bet, inverse_weights
 from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 from baserate.validation import (
     LEAST_PRIOR,
@@ -77,7 +77,8 @@ class Gate(Component, saved_as="gate"):
        it helps have; the last verdict counts. If the correction does not hurt on average, the probability of switching
        it off within the first 100 informative samples is at most `alpha`, and on average there are at least 2,000 such
        samples before that happens; the same holds for confirming. A confirmation expires after 1,000 rounds without
-       labels; being switched off does not.
+       labels; being switched off does not. Where labels were chosen with known probabilities, stakes are in inverse
+       proportion to these, so that the verdict is on all samples, not on those that were chosen more often.
     2. *Dependence*: correlated samples (`SerialDependence`) are no evidence of a class mix. The correction is switched
        off while they are correlated.
     3. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
@@ -161,7 +162,9 @@ class Gate(Component, saved_as="gate"):
             "_closed_for": Whole(),
             "_check_began": Whole(),
             "_dependent": Flag(),
+            "_chosen": floats(2, low=0.0, high=1.0),
         },
+        optional=("_chosen",),
         may_be_empty=True,
         check=_fits_together,
     )
@@ -215,6 +218,16 @@ class Gate(Component, saved_as="gate"):
         self.rehearsed_at_ = self.source_prior_.copy()
         self._closed_at, self._closed_for, self._check_began = -1, 0, 0
         self._dependent = False
+        self._chosen = np.array([1.0, 0.0])
+
+    def get_state(self) -> dict[str, Any]:
+        state = super().get_state()
+        if "_chosen" in state and state["_chosen"][1] == 0.0:  # no label has come with a probability
+            del state["_chosen"]
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        return super().set_state({"_chosen": np.array([1.0, 0.0]), **state} if state else state)
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
@@ -279,7 +292,9 @@ class Gate(Component, saved_as="gate"):
             self.verdict_ = NONE
         self._decide()
 
-    def update_labels(self, corrected: ArrayLike, uncorrected: ArrayLike) -> None:
+    def update_labels(
+        self, corrected: ArrayLike, uncorrected: ArrayLike, probabilities: ArrayLike | None = None
+    ) -> None:
         """Update the verdict with labelled samples of any round.
 
         Parameters
@@ -288,6 +303,9 @@ class Gate(Component, saved_as="gate"):
             The losses of the full correction and of the uncorrected model on the same samples, each from 0 to 1.
             Preferably 1 where the predicted class was wrong and 0 where it was right. Give the loss of the full
             correction, even if only a part of it was used.
+        probabilities : (n,) array, optional
+            The probability with which each sample was chosen for a label. Stakes are in inverse
+            proportion to it: see `inverse_weights` in the module `bets`. Default: the same for all.
         """
         check_fitted(self, "source_prior_")
         losses = []
@@ -302,6 +320,11 @@ class Gate(Component, saved_as="gate"):
                 "sample."
             )
         differences = losses[0] - losses[1]
+        if probabilities is not None:
+            chosen = as_float_array(probabilities, "probabilities", 1)
+            if len(chosen) != len(differences) or not ((chosen > 0.0) & (chosen <= 1.0)).all():
+                raise ValueError("probabilities must be one for each sample, above 0 and at most 1.")
+            differences *= inverse_weights(chosen, differences != 0.0, self._chosen)
         if len(differences):
             self._last_label = self.rounds_
         while len(differences):
