@@ -55,9 +55,10 @@ test-data: $(VENV)/test.stamp
 fuzz: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/fuzz.py --cases 100000 --seconds 3600 --resume .fuzz-cache/run.json
 
-## screenshots           pictures of reports for docs/reports.md (needs chromium)
+## screenshots           pictures of reports and of the dashboard for the docs (needs chromium)
 screenshots: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/screenshots.py
+	$(VENV)/bin/python tools/dashboard_screenshots.py
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
@@ -107,7 +108,7 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
-	$(PIP) install --editable ".[plot,files,deep,river]" --editable "lab[deep]" --group test --group examples --group deep
+	$(PIP) install --editable ".[plot,files,deep,river,service]" --editable "lab[deep]" --group test --group examples --group deep --group browser
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp

@@ -235,7 +235,13 @@ def test_axe_finds_nothing_serious(watched, name):
 
 
 def test_a_new_server_says_what_to_do_asks_for_a_key_and_may_go_away(chromium, tmp_path):
-    expected = ["401", "ERR_CONNECTION_RESET", "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE"]
+    expected = [
+        "401",
+        "ERR_CONNECTION_RESET",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_EMPTY_RESPONSE",
+    ]
     with ServerProcess(tmp_path) as server, watching(chromium, server.url, expected=expected, **PHONE) as watched:
         page = watched.open()
         page.get_by_role("heading", name="No streams yet").wait_for()
