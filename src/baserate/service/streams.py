@@ -203,7 +203,7 @@ class Streams:
             await self.store.add_points(found)
 
     def _apart(self, name: str) -> float:
-        """Seconds between two points of a stream: more if reading one takes long, so that others need not wait for it."""
+        """Seconds between two points of a stream: more if reading one takes long, so that others do not wait for it."""
         return max(APART, self._costs.get(name, 0.0) * len(self._running) / SHARE)
 
     async def _tidy(self) -> None:
