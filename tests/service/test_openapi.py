@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from baserate import RegressAndReweight
 from baserate.service.described import EXAMPLES
 from baserate.service.openapi import openapi
 from baserate.service.routes import ROUTES
@@ -72,6 +73,9 @@ def test_what_schemathesis_makes_up_gets_no_500(tmp_path):
 
     from tests.proving.process import ServerProcess
 
+    left_out = (
+        "/events$" if hasattr(RegressAndReweight, "label_requests") else "/events$|/requests$"
+    )  # a 501 until then
     with ServerProcess(tmp_path) as server:
         found = subprocess.run(
             [
@@ -85,7 +89,7 @@ def test_what_schemathesis_makes_up_gets_no_500(tmp_path):
                 "--checks",
                 "not_a_server_error",
                 "--exclude-path-regex",
-                "/events$",
+                left_out,
                 "--seed",
                 "1",
                 "--workers",
