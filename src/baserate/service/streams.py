@@ -43,6 +43,7 @@ class Streams:
         self._moved: dict[str, float] = {}
         self._costs: dict[str, float] = {}
         self._fitting = asyncio.Lock()
+        self._caught_up = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self.starting, self.ending = True, False
 
@@ -176,7 +177,8 @@ class Streams:
 
     async def _look_around(self) -> None:
         found = []
-        if self.store.shared:
+        if self.store.shared and time.monotonic() - self._caught_up > APART:
+            self._caught_up = time.monotonic()
             for stream in self.loaded():
                 if self.hub.watched(stream.name):
                     with contextlib.suppress(NotKnownError):
