@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format test-system test-lowest test-python test-data fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
+.PHONY: help demo test check format serve-demo service-proof test-system test-lowest test-python test-data fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -19,6 +19,10 @@ demo: $(VENV)/demo.stamp
 ## test                  all tests that need nothing but Python
 test: $(VENV)/test.stamp
 	$(RUN) pytest -n auto
+
+## serve-demo            the side-car and its dashboard, with real streams that drift
+serve-demo: $(VENV)/test.stamp
+	$(VENV)/bin/python -m baserate serve --demo
 
 ## check                 format, lint, types, layers
 check: $(VENV)/check.stamp
@@ -36,7 +40,7 @@ format: $(VENV)/check.stamp
 test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
-NEED_MORE = --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
+NEED_MORE = --ignore tests/service --ignore tests/proving --ignore src/baserate/service --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --deselect docs/learners.md::learners.md
 OTHER := $(if $(filter test-python,$(MAKECMDGOALS)),$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'),lowest)
 TEST_OTHER = .venv-$(OTHER)/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch is not there, river where it can be had
 ## test-lowest           the tests against the lowest allowed versions of the dependencies
@@ -55,9 +59,14 @@ test-data: $(VENV)/test.stamp
 fuzz: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/fuzz.py --cases 100000 --seconds 3600 --resume .fuzz-cache/run.json
 
-## screenshots           pictures of reports for docs/reports.md (needs chromium)
+## screenshots           pictures of reports and of the dashboard for the docs (needs chromium)
 screenshots: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/screenshots.py
+	$(VENV)/bin/python tools/dashboard_screenshots.py
+
+## service-proof         the side-car: 50 kills, 100,000 malformed bodies, a million batches, load (an hour; needs strace and postgresql)
+service-proof: $(VENV)/test.stamp
+	$(VENV)/bin/python tools/service_proof.py --out docs/results/service.json
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp
@@ -107,7 +116,7 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
-	$(PIP) install --editable ".[plot,files,deep,river]" --editable "lab[deep]" --group test --group examples --group deep
+	$(PIP) install --editable ".[plot,files,deep,river,service]" --editable "lab[deep]" --group test --group examples --group deep --group browser
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp

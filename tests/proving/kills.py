@@ -136,3 +136,23 @@ def killed(server, kills, seed=0, least=0.05, most=1.0):
 
     asyncio.run(load.run(work))
     return load, load.verify()
+
+
+def replicas_killed(servers, database, kills, seed=0, restarts=1):
+    """Kill one of two servers that share a database again and again, and restart the database, under load."""
+    rng, load = random.Random(seed), Load([server.url for server in servers], clients=4, seed=seed)
+
+    async def work():
+        for number in range(kills):
+            await asyncio.sleep(rng.uniform(0.05, 1.0))
+            server = servers[number % len(servers)]
+            server.kill()
+            await asyncio.to_thread(server.start)
+        for _ in range(restarts):
+            await asyncio.sleep(rng.uniform(0.05, 1.0))
+            await asyncio.to_thread(database.stop)
+            await asyncio.to_thread(database.start)
+        await asyncio.sleep(0.5)
+
+    asyncio.run(load.run(work))
+    return load, load.verify()

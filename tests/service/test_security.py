@@ -87,6 +87,8 @@ async def test_once_there_is_a_key_one_is_needed(tmp_path):
         for path in ("/healthz", "/readyz", "/v2/health/live", "/openapi.json", "/"):
             assert (await client.get(path)).status_code == 200
         await client.app.store.remove_key(name)
+        client.app.keys._read_at = -1e9
+        assert (await client.get("/v1/streams")).status_code == 401  # to revoke the last key opens nothing
         other, _ = await key(client, "read")
         assert (await client.get("/v1/streams", headers=admin)).status_code == 401
         assert (await client.get("/v1/streams", headers=other)).status_code == 200

@@ -1,9 +1,15 @@
 """Streams over HTTP do what the library does, to the last bit."""
 
+import asyncio
+import time
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from baserate import RegressAndReweight
+from baserate.service import streams
+from baserate.service.points import read_point
 from tests.service.served import CLASSES, HELD, HELD_Y, adapt, body, in_loop, made, named, outputs, serving, state_of
 
 BATCHES = [outputs(12, seed, [0.1, 0.8, 0.1]) for seed in range(1, 30)]
@@ -230,3 +236,28 @@ async def test_requests_for_labels_are_of_rows_that_wait(tmp_path):
         found = (await client.get("/v1/streams/mail/requests?n=5")).json()["requests"]
         assert 1 <= len(found) <= 5
         assert {one["id"] for one in found} <= {str(i) for i in range(1, 12)}
+
+
+@in_loop
+async def test_a_stream_that_is_slow_to_read_does_not_hold_up_the_history_of_others(tmp_path):
+    read = Counter()
+
+    def slowly(state, at, before):
+        name = "slow" if state is client.app.streams._running["slow"].state else "quick"
+        read[name] += 1
+        if name == "slow":
+            time.sleep(0.2)
+        return read_point(state, at, before)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "read_point", slowly)
+        async with serving(tmp_path) as client:
+            for name in ("slow", "quick"):
+                await made(client, name)
+            until = time.monotonic() + 3.0
+            while time.monotonic() < until:
+                for name in ("slow", "quick"):
+                    await adapt(client, BATCHES[0][0], name)
+                await asyncio.sleep(0.1)
+    assert read["slow"] >= 1
+    assert read["quick"] > read["slow"]

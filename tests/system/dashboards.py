@@ -51,7 +51,7 @@ def watching(chromium, url, *, expected=(), **context):
         watched = Watched(opened.new_page(), url)
         yield watched
         unexpected = [said for said in watched.complaints if not any(words in said for words in expected)]
-        assert unexpected == []
+        assert not unexpected, unexpected
 
 
 def create(url, name, classes, held, y):

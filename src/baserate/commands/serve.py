@@ -157,7 +157,12 @@ def create(
 @keys_app.command(name="list")
 def list_keys(data: Data = None, store: StoreOption = None) -> None:
     """List the names and scopes of all API keys."""
+    _need()
+    from baserate.service.keys import SCOPES
+
     for key in _with_store(data, store, lambda opened: opened.keys()):
+        if key.scope not in SCOPES:
+            continue
         say(f"{key.name}\t{key.scope}\t{time.strftime('%Y-%m-%d %H:%M', time.gmtime(key.created))}")
 
 

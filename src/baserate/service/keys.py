@@ -46,7 +46,7 @@ async def create_key(store: Store, scope: str, name: str | None = None) -> tuple
     name = name or f"{scope}-{secrets.token_hex(3)}"
     if not _NAME.fullmatch(name):
         raise InvalidError("a key's name has 1 to 60 letters, digits, dots, underscores and hyphens.")
-    if any(key.name == name for key in await store.keys()):
+    if any(key.name == name and key.scope in SCOPES for key in await store.keys()):
         raise InvalidError(f"there is a key named {name!r}; revoke it first, or take another name.")
     secret = f"br_{secrets.token_urlsafe(32)}"
     await store.add_key(StoredKey(name, digest_of(secret), scope, time.time()))
@@ -66,19 +66,22 @@ class Keys:
     def __init__(self, store: Store, session_seconds: float) -> None:
         self._store, self._session_seconds = store, session_seconds
         self._found: list[StoredKey] = []
+        self._ever = False
         self._read_at = -FRESH
         self._secret = b""
         self._reading = asyncio.Lock()
 
     async def refresh(self) -> bool:
-        """Read the keys if it is time; True if there are any."""
+        """Read the keys if it is time; True if there was ever one: to revoke the last opens nothing."""
         if time.monotonic() - self._read_at >= FRESH:
             async with self._reading:
                 if time.monotonic() - self._read_at >= FRESH:
-                    self._found = await self._store.keys()
+                    everyone = await self._store.keys()
+                    self._ever = bool(everyone)
+                    self._found = [key for key in everyone if key.scope in SCOPES]
                     self._secret = self._secret or await self._store.secret()
                     self._read_at = time.monotonic()
-        return bool(self._found)
+        return self._ever
 
     def find(self, key: str) -> Caller | None:
         """Return whose key it is. Takes the same time whether one is found or not."""

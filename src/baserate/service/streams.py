@@ -20,6 +20,8 @@ APART = 1.0
 """Least seconds between two points of a stream's history."""
 SHARE = 0.1
 """Share of the server's time for history."""
+PAUSE = 0.05
+"""Most seconds between the points of two streams."""
 TIDYING = 60.0
 """Seconds between two times of tidying up."""
 
@@ -39,7 +41,9 @@ class Streams:
         self.points: dict[str, Point] = {}
         self._running: dict[str, RunningStream] = {}
         self._moved: dict[str, float] = {}
+        self._costs: dict[str, float] = {}
         self._fitting = asyncio.Lock()
+        self._caught_up = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self.starting, self.ending = True, False
 
@@ -153,6 +157,7 @@ class Streams:
         self._running.pop(name, None)
         self.points.pop(name, None)
         self._moved.pop(name, None)
+        self._costs.pop(name, None)
 
     def _tell(self, stream: RunningStream, events: list[Event]) -> None:
         self._moved.setdefault(stream.name, time.time())
@@ -172,7 +177,8 @@ class Streams:
 
     async def _look_around(self) -> None:
         found = []
-        if self.store.shared:
+        if self.store.shared and time.monotonic() - self._caught_up > APART:
+            self._caught_up = time.monotonic()
             for stream in self.loaded():
                 if self.hub.watched(stream.name):
                     with contextlib.suppress(NotKnownError):
@@ -183,7 +189,7 @@ class Streams:
             if moved is None:
                 self._moved.pop(name, None)
                 continue
-            if before is not None and now - before.at < APART:
+            if before is not None and now - before.at < self._apart(name):
                 continue
             self._moved.pop(name, None)
             try:
@@ -193,9 +199,14 @@ class Streams:
             self.points[name] = point
             found.append((moved.number, point.at, pack_point(point)))
             self.hub.tell(News("point", name, point.plain()))
-            await asyncio.sleep((time.perf_counter() - begun) * (1.0 / SHARE - 1.0))
+            self._costs[name] = time.perf_counter() - begun
+            await asyncio.sleep(min(PAUSE, self._costs[name] * (1.0 / SHARE - 1.0)))
         if found:
             await self.store.add_points(found)
+
+    def _apart(self, name: str) -> float:
+        """Seconds between two points of a stream: more if reading one takes long, so that others do not wait for it."""
+        return max(APART, self._costs.get(name, 0.0) * len(self._running) / SHARE)
 
     async def _tidy(self) -> None:
         while True:

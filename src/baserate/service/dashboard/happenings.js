@@ -78,7 +78,7 @@ function line(event) {
     "li",
     { "data-kind": event.kind },
     h("span", { class: "sign", "aria-hidden": "true" }, kind.sign),
-    h("span", { class: "what" }, h("b", {}, kind.word), event.text && event.text !== kind.word.toLowerCase() ? ` ${event.text}` : ""),
+    h("span", { class: "what" }, h("b", {}, kind.word), event.text && event.text !== kind.word.toLowerCase() ? ` ${event.text.replaceAll("+-", "±")}` : ""),
     h("time", { datetime: new Date(event.at * 1000).toISOString(), title: `round ${count(event.round)}, ${ago(event.at)}` }, clock(event.at)),
   );
 }

@@ -28,7 +28,7 @@ const MEASURES = [
     series: { name: "--line-1" },
     log: true,
     columns: (points) => [points.map((p) => Math.min(MOST, Math.max(1, p.evidence)))],
-    range: (low, high) => [1, Math.max(100, 10 ** Math.ceil(Math.log10((high ?? 1) * 1.05)))],
+    range: (low, high) => [1, Math.min(MOST, Math.max(100, 10 ** Math.ceil(Math.log10((high ?? 1) * 1.05))))],
     tick: (value) => (value >= MOST ? `≥\u202f${power(value)}` : power(value)),
     now: (point) => evidence(point.evidence),
     beside: (point, stream) => (stream.untested ? "not tested" : stream.alarmAt ? `alarm at ${evidence(stream.alarmAt)}` : "no alarm set"),

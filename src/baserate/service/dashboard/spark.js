@@ -33,7 +33,9 @@ export function spark(stream, column) {
     element.hidden = shown.length < 2;
     if (element.hidden) return;
     const [first, last] = [shown[0].at, shown.at(-1).at];
-    const top = Math.max(stream.source_prior[column], ...shown.map((point) => point.high[column])) * 1.05;
+    const highs = shown.map((point) => point.high[column]).sort((a, b) => a - b);
+    const most = highs[Math.floor(0.9 * (highs.length - 1))]; // bands of the first rounds are wide
+    const top = 1.08 * Math.max(stream.source_prior[column], most, ...shown.map((point) => point.prior[column]));
     const x = (point) => (100 * (point.at - first)) / Math.max(1e-9, last - first);
     const y = (value) => 40 - (40 * value) / top;
     const at = (name) => (point) => `${x(point).toFixed(2)},${y(point[name][column]).toFixed(2)}`;

@@ -13,8 +13,8 @@ const STATES = {
 /** The state of a stream. */
 export function stateOf(stream) {
   if (stream.alarm) return "alarm";
+  if (stream.shadow) return "shadow"; // before a reduced correction: none is used
   if (stream.fallback) return "fallback";
-  if (stream.shadow) return "shadow";
   return stream.rows ? "fine" : "waiting";
 }
 

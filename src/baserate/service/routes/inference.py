@@ -1,5 +1,6 @@
 """The Open Inference Protocol (v2): the service as a transformer in an inference graph."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -100,19 +101,18 @@ def _proba(tensor: Tensor, definition: Definition) -> FloatArray:
     if values.dtype.kind not in "iuf" and values.size > 0:
         raise InvalidError("inputs[0].data holds something that is no number.", field)
     k, shape = len(definition.classes), tuple(tensor.shape)
-    if shape not in ((len(tensor.data), k), (len(tensor.data),), (len(tensor.data), 1)) and not (
-        len(shape) == 2 and shape[1] in (1, k) and shape[0] >= 0 and shape[0] * shape[1] == values.size
-    ):
+    width = shape[1] if len(shape) == 2 else 1
+    fits = len(shape) in (1, 2) and min(shape) >= 0 and math.prod(shape) == values.size and width in (1, k)
+    if not fits or (values.ndim > 1 and values.shape != shape):
         raise InvalidError(
-            f"inputs[0].shape is {list(shape)!r:.100} and the data has {values.size} numbers; expected [rows, {k}].",
+            f"inputs[0].shape is {list(shape)!r:.100} and the data has the shape {list(values.shape)!r:.100}; expected "
+            f"[rows, {k}], the data like that or flat.",
             "inputs[0].shape",
         )
     rows = values.astype(np.float64)
-    if len(shape) == 1 or (shape[1] == 1 and k != 1):
+    if width == 1:
         return from_scores(rows.ravel(), definition.positive, k, field)
-    if rows.size != shape[0] * k:
-        raise InvalidError(f"inputs[0].data has {rows.size} numbers; expected {shape[0]} x {k}.", field)
-    rows = rows.reshape(shape[0], k)
+    rows = rows.reshape(shape)
     logits = tensor.name == "logits" or tensor.parameters.get("content_type") == "logits"
     return softmax(rows, field) if logits else rows
 

@@ -12,6 +12,7 @@ from baserate.service.entries import Event
 from baserate.service.problems import NotKnownError, UnavailableError
 from baserate.service.store.protocol import (
     EVENTS_KEPT,
+    REVOKED,
     THINNING,
     SeenBatch,
     StoredKey,
@@ -317,10 +318,17 @@ class PostgresStore:
         return [StoredKey(name, bytes(digest), scope, created) for name, digest, scope, created in rows]
 
     async def add_key(self, key: StoredKey) -> None:
-        await self._do(("INSERT INTO baserate_keys VALUES (%s, %s, %s, %s)", key))
+        await self._do(
+            (
+                "INSERT INTO baserate_keys VALUES (%s, %s, %s, %s) ON CONFLICT (name) DO UPDATE SET "
+                "digest = excluded.digest, scope = excluded.scope, created = excluded.created",
+                key,
+            )
+        )
 
     async def remove_key(self, name: str) -> bool:
-        return bool(await self._rows("DELETE FROM baserate_keys WHERE name = %s RETURNING name", (name,)))
+        text = "UPDATE baserate_keys SET digest = '', scope = %s WHERE name = %s AND scope <> %s RETURNING name"
+        return bool(await self._rows(text, (REVOKED, name, REVOKED)))
 
     async def secret(self) -> bytes:
         fresh = (

@@ -117,7 +117,7 @@ class Store(Protocol):
         """Forget old batch ids, and thin the history by its age."""
 
     async def keys(self) -> list[StoredKey]:
-        """Return all API keys."""
+        """Return all API keys, those that are revoked among them: once there was a key, one is needed."""
 
     async def add_key(self, key: StoredKey) -> None:
         """Keep an API key."""
@@ -135,6 +135,8 @@ class Store(Protocol):
         """Verify what is kept, and return what is wrong with it."""
 
 
+REVOKED = "revoked"
+"""The scope of a key that has been revoked."""
 THINNING = ((15 * 60.0, 1.0), (24 * 3600.0, 60.0), (30 * 86400.0, 3600.0), (3650 * 86400.0, 86400.0))
 """History by age: up to so many seconds old, at most one point in so many seconds."""
 EVENTS_KEPT = 90 * 86400.0

@@ -15,6 +15,7 @@ from baserate.service.entries import Event
 from baserate.service.problems import NotKnownError, UnavailableError
 from baserate.service.store.protocol import (
     EVENTS_KEPT,
+    REVOKED,
     THINNING,
     SeenBatch,
     StoredKey,
@@ -260,11 +261,11 @@ class SqliteStore:
         ]
 
     async def add_key(self, key: StoredKey) -> None:
-        await self._writer.write([("INSERT INTO keys VALUES (?, ?, ?, ?)", key)])
+        await self._writer.write([("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)", key)])
 
     async def remove_key(self, name: str) -> bool:
-        found = any(key.name == name for key in await self.keys())
-        await self._writer.write([("DELETE FROM keys WHERE name = ?", (name,))])
+        found = any(key.name == name and key.scope != REVOKED for key in await self.keys())
+        await self._writer.write([("UPDATE keys SET digest = x'', scope = ? WHERE name = ?", (REVOKED, name))])
         return found
 
     async def secret(self) -> bytes:
