@@ -14,6 +14,7 @@ from baserate.commands.adapt import adapt
 from baserate.commands.backtest import backtest
 from baserate.commands.demo import demo
 from baserate.commands.inspect import inspect
+from baserate.commands.prevalence import prevalence
 from baserate.commands.reading import WORDS
 from baserate.commands.reproduce import reproduce
 from baserate.commands.running import run_app
@@ -26,6 +27,7 @@ app.command()(demo)
 app.command(epilog=WORDS)(adapt)
 app.command()(inspect)
 app.command(epilog=WORDS)(backtest)
+app.command(epilog=WORDS)(prevalence)
 app.command()(warmup)
 app.add_typer(serve_app, name="serve")
 # Its options, --help among them, are those of the laboratory.

@@ -1,10 +1,11 @@
-"""The labelled log of ``baserate backtest``, read as a whole."""
+"""A log that is read as a whole, for ``baserate backtest`` and ``baserate prevalence``."""
 
 import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_by_labels, read_holdout
 from baserate.files.errors import FileProblemError, listed
@@ -25,8 +26,8 @@ class LogJob(NamedTuple):
     ----------
     log : Source
         The file.
-    label : str
-        Its column of labels.
+    label : str, optional
+        Its column of labels. Without one, it needs a holdout of its own.
     holdout : Source, optional
         Labelled rows of their own; else the first part of the log is the holdout.
     holdout_label : str
@@ -43,10 +44,14 @@ class LogJob(NamedTuple):
         What the model's outputs are: probabilities, percentages or logits, for each class or one score.
     time_format : str, optional
         The format of time stamps that are neither ISO 8601 nor numbers.
+    key : str, optional
+        The column that says which stream a row is of.
+    scored : bool
+        True if labels are needed to score by.
     """
 
     log: Source
-    label: str
+    label: str | None
     holdout: Source | None = None
     holdout_label: str = "label"
     share: float = 0.2
@@ -56,6 +61,8 @@ class LogJob(NamedTuple):
     names: tuple[str, ...] = ()
     outputs: OutputOptions = OutputOptions()
     time_format: str | None = None
+    key: str | None = None
+    scored: bool = True
 
 
 class LabelledLog(NamedTuple):
@@ -77,6 +84,8 @@ class LabelledLog(NamedTuple):
         True if rows had to be put in order.
     times : (n,) array, optional
         The time of each row after the holdout, in seconds.
+    keys : (n,) array of str, optional
+        The key of each row.
     """
 
     classes: Classes
@@ -87,6 +96,7 @@ class LabelledLog(NamedTuple):
     idle: IntArray | None
     sorted: bool
     times: FloatArray | None = None
+    keys: NDArray[np.object_] | None = None
 
 
 def read_log(job: LogJob) -> LabelledLog:
@@ -106,42 +116,55 @@ def read_log(job: LogJob) -> LabelledLog:
                 job.holdout, reader, classes, job.holdout_label, job.outputs.positive
             )
             held = held_proba, held_y
-    classes, proba, y, times = _read(job, classes)
+    classes, proba, y, times, keys = _read(job, classes)
     order = None
     if times is not None and (np.diff(times) < 0).any():
         order = np.argsort(times, kind="stable")
         proba, y, times = proba[order], y[order], times[order]
-    _check_labels(job, classes, y)
+        keys = None if keys is None else keys[order]
+    if job.scored:
+        _check_labels(job, classes, y)
     if held is None:
         first = int(job.share * len(y))
         known = y[:first] != UNLABELLED
         held = proba[:first][known], y[:first][known]
         _check_holdout(job, classes, held[1], first)
         proba, y, times = proba[first:], y[first:], None if times is None else times[first:]
+        keys = None if keys is None else keys[first:]
         _check_labels(job, classes, y)
-    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None, times)
+    return LabelledLog(classes, proba, y, held, *_starts(job, len(y), times), order is not None, times, keys)
 
 
-def _read(job: LogJob, classes: Classes | None) -> tuple[Classes, FloatArray, IntArray, FloatArray | None]:
+def _read(
+    job: LogJob, classes: Classes | None
+) -> tuple[Classes, FloatArray, IntArray, FloatArray | None, NDArray[np.object_] | None]:
     """The whole file."""
     file = job.log.shown
     with contextlib.closing(open_reader(job.log)) as reader:
         own = classes is None
         classes = classes or find_classes(reader, file, job.prefix, job.names, job.outputs)
-        check_stream(reader, file, classes, job.prefix, [job.label, job.time])
-        used = list(dict.fromkeys([*classes.columns, job.label, *([] if job.time is None else [job.time])]))
+        check_stream(reader, file, classes, job.prefix, [job.label, job.time, job.key])
+        others = [name for name in (job.label, job.time, job.key) if name is not None]
+        used = list(dict.fromkeys([*classes.columns, *others]))
         chunks = [chunk._replace(frame=chunk.frame[used]) for chunk in reader.chunks(set(classes.columns))]
-    values = joined(chunk.frame.get_column(job.label) for chunk in chunks)
-    classes = named_by_labels(classes, values, job.outputs.positive, file) if own else classes
-    y = classes.labels(values, file, 0)
+    if job.label is None:
+        y = np.full(sum(len(chunk.frame) for chunk in chunks), UNLABELLED)
+    else:
+        values = joined(chunk.frame.get_column(job.label) for chunk in chunks)
+        classes = named_by_labels(classes, values, job.outputs.positive, file) if own else classes
+        y = classes.labels(values, file, 0)
     if own:
         classes.check_scale(chunks, y, file)
     stamps, clock = None, TimeStamps(file, job.time_format)
     if job.time is not None:
         stamps = np.concatenate([clock.seconds(chunk.frame.get_column(job.time), chunk.row) for chunk in chunks])
+    keys = None
+    if job.key is not None:
+        values = joined(chunk.frame.get_column(job.key) for chunk in chunks)
+        keys = values.cast(polars().String).fill_null("").to_numpy().astype(object)
     # What was read is given up bit by bit: it may be most of the memory.
     parts = [classes.proba(chunk.frame, file, chunk.row) for chunk in _taken(chunks)]
-    return classes, np.concatenate(parts), y, stamps
+    return classes, np.concatenate(parts), y, stamps, keys
 
 
 def _taken(chunks: list[Chunk]) -> Iterator[Chunk]:

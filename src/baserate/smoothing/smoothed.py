@@ -73,7 +73,7 @@ def smooth(
     >>> adapter = RegressAndReweight().fit(*model_outputs(1000, share=0.5))
     >>> log = np.concatenate([model_outputs(500, share=0.2)[0], model_outputs(500, share=0.9)[0]])
     >>> mix = smooth(adapter, log, np.arange(0, 1001, 10))
-    >>> mix.prior[[0, 49, 50, 99], 1].round(1)
+    >>> mix.prior[[0, 40, 60, 99], 1].round(1)
     array([0.2, 0.2, 0.9, 0.9])
     """
     if not isinstance(adapter, RegressAndReweight):

@@ -1,0 +1,111 @@
+"""The HTML report of ``baserate prevalence``: the share of each class over the periods, with limits."""
+
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from baserate._version import __version__
+from baserate.files.prevalence import KeyedPrevalence, PrevalenceResult
+from baserate.files.shares import percent
+from baserate.reports import page
+from baserate.reports.figures import Chart, Line, LineStyle, chart_svg, legend_entry, scale_top
+from baserate.reports.prevalence_rows import (
+    ALONE,
+    AUDITED,
+    CAUSAL,
+    COUNTED,
+    HINDSIGHT,
+    columns,
+    sentence,
+    shown_classes,
+    table_rows,
+)
+from baserate.reports.tables import to_html
+from baserate.state import write_atomically
+
+_STYLES = {
+    AUDITED: LineStyle("line0", ()),
+    HINDSIGHT: LineStyle("line2", ()),
+    CAUSAL: LineStyle("line1", (4.0, 2.0)),
+    COUNTED: LineStyle("truth", ()),
+    ALONE: LineStyle("ink", (1.0, 1.5)),
+}
+_MOST_KEYS = 12
+_READING = {
+    COUNTED: "the share of rows for which the class is the model's most probable one. It is biased wherever the "
+    "model makes mistakes, the more the rarer the class.",
+    CAUSAL: "the class mix as it was known at the end of the period, from the rows until then.",
+    HINDSIGHT: "the class mix from all rows of the log, those after the period included. Its limits are for "
+    "label shift: that the classes look as they did in the holdout.",
+    AUDITED: "the model's probabilities of all rows of a period, re-weighted to the mix in hindsight, put right by the "
+    "labels of audited rows. If rows were chosen for audits at random, it is right whatever the model does.",
+    ALONE: "the share among the audited rows of the period.",
+}
+
+
+def write(path: Path, result: PrevalenceResult, log: str) -> None:
+    """Write the page to a file, whole or not at all."""
+    write_atomically(path, render(result, log).encode(errors="backslashreplace"))
+
+
+def render(result: PrevalenceResult, log: str) -> str:
+    """Render the page."""
+    audited = any(each.found.audited is not None for each in result.keys)
+    figures, used = [], set()
+    for i, each in enumerate(result.keys[:_MOST_KEYS]):
+        for c in shown_classes(result):
+            chart = _chart(each, c, result.log.classes.names[c])
+            used |= set(chart.lines) | set(chart.dots)
+            drawn = chart_svg(chart, _STYLES, label=f"Line chart: {chart.title}.", name=f"prevalence-{i}-{c}")
+            figures.append(
+                f"<figure>{drawn}<figcaption>{escape(_caption(each, c, result.level))}</figcaption></figure>"
+            )
+    left = len(result.keys) - _MOST_KEYS
+    more = f"<p>{left:,} more keys are in the table.</p>" if left > 0 else ""
+    entries = "".join(legend_entry(name, style) for name, style in _STYLES.items() if name in used)
+    rows = table_rows(result)
+    if result.log.keys is not None:
+        rows = [{**row, "period": f"{row['key']}, {row['period']}"} for row in rows]
+    table = to_html(rows, columns(audited), caption="The class mix of each period")
+    body = f"""<p class="kicker">baserate prevalence: {escape(log)}</p>
+<h1 class="headline">{page.unbroken(sentence(result))}</h1>
+<ul class="legend">{entries}</ul>
+<div class="figures">
+{"".join(figures)}
+</div>
+{more}
+{page.scrolling(table, "Periods")}"""
+    body = f"""<main>
+{body}
+{page.glossary({name: text for name, text in _READING.items() if name in used or name == HINDSIGHT}, body)}
+</main>
+<footer><p>Made by baserate {__version__}.</p></footer>"""
+    return page.render("Prevalence | baserate", body, css="td { white-space: nowrap }")
+
+
+def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
+    found = each.found
+    x = list(range(1, len(each.periods) + 1))
+    lines = {COUNTED: Line(x, found.counted[:, c].tolist()), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
+    best = HINDSIGHT
+    if found.audited is not None:
+        lines[HINDSIGHT] = Line(x, found.hindsight.prior[:, c].tolist())
+        best = AUDITED
+    limits = {"low": found.best.low[:, c].tolist(), "high": found.best.high[:, c].tolist()}
+    lines[best] = Line(x, found.best.prior[:, c].tolist(), **limits)
+    values = np.concatenate([line.y for line in lines.values()])
+    top = scale_top(values, found.best.high[:, c])
+    title = f"Share of {name}{f', {each.key}' if each.key else ''}"
+    return Chart(title, f"period, from {each.periods[0]}", lines, flush=True, shares=True, top=top)
+
+
+def _caption(each: KeyedPrevalence, c: int, level: float) -> str:
+    found = each.found
+    what = AUDITED if found.audited is not None else HINDSIGHT
+    audits = f", {found.labels.sum():,} of them audited" if found.audited is not None else ""
+    width = float((found.best.high - found.best.low)[:, c].mean())
+    return (
+        f"{found.rows.sum():,} rows in {len(each.periods):,} periods{audits}. Shaded: {100 * level:g} % limits of the "
+        f"share {what}, {percent(width)} wide on average."
+    )

@@ -1,0 +1,59 @@
+"""What the table and the headline of ``baserate prevalence`` say."""
+
+import numpy as np
+
+from baserate.files.prevalence import PrevalenceResult, tidy_rows
+from baserate.files.shares import percent, percent_range
+from baserate.reports.tables import Column, Row
+
+COUNTED, CAUSAL, HINDSIGHT = "counted", "tracked as of then", "in hindsight"
+AUDITED, ALONE = "by audits and model", "audits of the period alone"
+_MOST_CLASSES = 6
+
+
+def columns(audited: bool, *, short: bool = False) -> list[Column]:
+    """The columns of the table; `short` for the terminal, without the class and the audits alone."""
+    return [
+        Column("period", "period", str),
+        Column("class", "class", str),
+        Column("rows", "rows", lambda n: f"{n:,}"),
+        *([Column("audits", "labels", lambda n: f"{n:,}")] if audited else []),
+        Column("share", "share", percent),
+        Column("limits", "limits", str),
+        Column(COUNTED, "counted", percent),
+        Column("tracked" if short else CAUSAL, "causal", percent),
+        Column("hindsight" if short else HINDSIGHT, "hindsight", percent),
+        *([Column(ALONE, "labels_alone", percent)] if audited and not short else []),
+    ]
+
+
+def table_rows(result: PrevalenceResult, *, rarer_alone: bool = True) -> list[Row]:
+    """The rows of the table; of two classes, those of the rarer one."""
+    names = result.log.classes.names
+    shown = {names[shown_classes(result)[0]]} if len(names) == 2 and rarer_alone else set(names)
+    return [
+        {"labels_alone": None, **row, "limits": percent_range(row["low"], row["high"])}
+        for row in tidy_rows(result)
+        if row["class"] in shown
+    ]
+
+
+def shown_classes(result: PrevalenceResult) -> list[int]:
+    """The classes that figures show: of two the rarer one, else those that moved most."""
+    mixes = np.vstack([each.found.best.prior for each in result.keys])
+    if mixes.shape[1] == 2:
+        return [int(mixes.mean(axis=0).argmin())]
+    return [int(c) for c in np.argsort(-np.ptp(mixes, axis=0), kind="stable")[:_MOST_CLASSES]]
+
+
+def sentence(result: PrevalenceResult) -> str:
+    """The headline: where the share of the class that is shown first began, and where it ended."""
+    c = shown_classes(result)[0]
+    name, (key, periods, found) = result.log.classes.names[c], result.keys[0]
+    best = found.best
+    whose = f" of {key}" if key else ""
+    top = int(best.prior[:, c].argmax())
+    ends = (f"{percent(best.prior[t, c])} ({percent_range(best.low[t, c], best.high[t, c])})" for t in (0, -1, top))
+    first, last, highest = ends
+    peak = f", at most {highest} in {periods[top]}" if 0 < top < len(periods) - 1 else ""
+    return f"Share of {name}{whose}: {first} in {periods[0]}, {last} in {periods[-1]}{peak}."

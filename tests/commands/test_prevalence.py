@@ -1,0 +1,103 @@
+"""``baserate prevalence``, from the command line."""
+
+import csv
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from baserate.cli import app
+
+
+def outputs(y, rng):
+    odds = np.exp(2.0 * (rng.normal(size=len(y)) + 2.0 * y - 1.0))
+    return odds / (1.0 + odds)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where, rng = tmp_path_factory.mktemp("prevalence"), np.random.default_rng(0)
+    held = rng.integers(2, size=500)
+    p = outputs(held, rng)
+    names = np.array(["ham", "spam"])
+    pl.DataFrame({"p_ham": 1 - p, "p_spam": p, "label": names[held]}).write_csv(where / "holdout.csv")
+    days = np.repeat(np.arange(70), 20)
+    y = (rng.random(1400) < np.where(days < 35, 0.1, 0.4)).astype(int)
+    p = outputs(y, rng)
+    frame = pl.DataFrame(
+        {
+            "day": (np.datetime64("2026-01-05") + days).astype(str),
+            "shop": np.where(np.arange(1400) % 2 == 0, "a", "b"),
+            "p_ham": 1 - p,
+            "p_spam": p,
+            "audit": [names[c] if i % 7 == 0 else None for i, c in enumerate(y)],
+        }
+    )
+    frame.write_csv(where / "log.csv")
+    frame.write_parquet(where / "log.parquet")
+    return where
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["prevalence", *map(str, words)])
+
+
+def test_weeks_with_audits(folder):
+    out, report = folder / "weeks.csv", folder / "weeks.html"
+    found = run(
+        folder / "log.csv", "--holdout", folder / "holdout.csv", "--time", "day", "--labels", "audit", "-o", out,
+        "--report", report,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert "Share of spam" in found.output
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert len(rows) == 10 * 2
+    spam = [row for row in rows if row["class"] == "spam"]
+    assert spam[0]["period"] == "2026-01-05"
+    assert abs(float(spam[0]["hindsight"]) - 0.1) < 0.08
+    assert abs(float(spam[-1]["hindsight"]) - 0.4) < 0.1
+    assert sum(int(row["labels"]) for row in spam) == 200
+    for row in rows:
+        assert float(row["low"]) <= float(row["share"]) <= float(row["high"])
+        assert row["share"] == row["audited"]
+    page = report.read_text()
+    assert "Share of spam" in page
+    assert "audits of the period alone" in page
+
+
+def test_json_by_key_and_month_from_parquet(folder):
+    found = run(
+        folder / "log.parquet", "--holdout", folder / "holdout.csv", "--time", "day", "--period", "1mo", "--key",
+        "shop", "--json",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    rows = json.loads(found.stdout)["periods"]
+    assert {row["key"] for row in rows} == {"a", "b"}
+    assert [row["period"] for row in rows if row["key"] == "a" and row["class"] == "ham"] == [
+        "2026-01-01", "2026-02-01", "2026-03-01",
+    ]  # fmt: skip
+    assert rows[0]["share"] == rows[0]["hindsight"]
+    assert "audited" not in rows[0]
+    whole = run(folder / "log.parquet", "--holdout", folder / "holdout.csv", "--time", "day", "--key", "shop")
+    assert "tracked" in whole.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--holdout is missing"),
+        (["--holdout", "holdout.csv", "--period", "1w"], "name the column of time stamps"),
+        (["--holdout", "holdout.csv", "--period", "soon"], "--period is 'soon'"),
+        (["--holdout", "holdout.csv", "--labels", "nothing"], "the column is missing"),
+        (["--holdout", "holdout.csv", "-o", "log.csv"], "is read by this run"),
+        (["--holdout", "holdout.csv", "--level", "1"], "--level is 1"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(folder, monkeypatch, words, said):
+    monkeypatch.chdir(folder)
+    found = run("log.csv", *words)
+    assert found.exit_code == 2
+    assert said in found.output
+    assert "Traceback" not in found.output
