@@ -35,6 +35,7 @@ def test_the_version_is_said_once():
         "docs/serving.md",
         "docs/where_models_live.md",
         "docs/known_prior.md",
+        "docs/label_requests.md",
         "docs/backtest.md",
         "docs/river.md",
         "docs/reproduce.md",
