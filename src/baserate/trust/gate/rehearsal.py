@@ -29,8 +29,8 @@ def _losses(
 ) -> None:
     """Set the log loss and the error of each part on each row, and add up those that the model expects.
 
-    `told`, (2, m, n), is by labels. In `expected`, (2, m), a row counts by `believed`, (k,), times its probabilities for
-    every class, and log losses are up to a term that `rehearse` adds.
+    `told`, (2, m, n), is by labels. In `expected`, (2, m), a row counts by `believed`, (k,), times its probabilities of
+    all classes, and log losses are up to a term that `rehearse` adds.
     """
     m, k = ratios.shape
     for i in range(len(proba)):
