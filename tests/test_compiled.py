@@ -5,7 +5,9 @@ import subprocess
 import sys
 import textwrap
 
-from baserate.compiled import compiled
+import numpy as np
+
+from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.trackers import flhftl
 
 
@@ -41,3 +43,41 @@ def test_nowhere_to_keep_the_cache():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[0.35 0.65]\n"
+
+
+@compiled_within
+def _double(a):
+    return 2.0 * a
+
+
+@compiled_part
+def _fill(values, a):
+    for i in range(len(values)):
+        values[i] = max(_double(a), values[i])
+
+
+@compiled
+def _filled(n, a):
+    values = np.zeros(n)
+    _fill(values, a)
+    _fill(values, _double(a))
+    return values
+
+
+def test_parts_work_within_what_calls_them():
+    assert _filled(3, 1.5).tolist() == [6.0, 6.0, 6.0]
+
+
+def test_without_the_parts_of_numba_that_parts_need_they_are_compiled_as_the_rest():
+    script = textwrap.dedent("""
+        from numba.core.codegen import CPUCodeLibrary
+        whole = CPUCodeLibrary._finalize_final_module
+        del CPUCodeLibrary._finalize_final_module
+        import baserate.compiled
+        CPUCodeLibrary._finalize_final_module = whole
+        assert not baserate.compiled._PARTS
+        from tests.test_compiled import test_parts_work_within_what_calls_them as test
+        test()
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ These functions trust their input; `baserate.validation` checks what comes from 
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_part
 from baserate.protocols import FloatArray, IntArray
 
 # Below this a row's total has lost digits to underflow, and is computed again in the log domain.
@@ -164,7 +164,7 @@ def reweight(proba: FloatArray, offsets: FloatArray, starts: IntArray) -> FloatA
     return out
 
 
-@compiled
+@compiled_part
 def _reweight_in_log_domain(proba: FloatArray, offsets: FloatArray, out: FloatArray) -> None:
     best = -np.inf
     for c in range(len(proba)):

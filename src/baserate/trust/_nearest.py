@@ -1,12 +1,12 @@
-"""Distance of a row of log-probabilities to the nearest of some reference rows."""
+"""Distance of rows of log-probabilities to the nearest of some reference rows."""
 
 import numpy as np
 
-from baserate.compiled import compiled
-from baserate.protocols import FloatArray
+from baserate.compiled import compiled, compiled_part
+from baserate.protocols import FloatArray, IntArray
 
 
-@compiled
+@compiled_part
 def distance_to_nearest(
     logs: FloatArray, columns: FloatArray, first: int, end: int, left_out: int, room: FloatArray
 ) -> float:
@@ -14,7 +14,8 @@ def distance_to_nearest(
 
     No reference is left out if `left_out` is the number of references.
 
-    `room` is scratch space for as many numbers as there are references.
+    `room` is scratch space for as many numbers as there are references. Callers write ``int(first)`` for a constant:
+    numba would compile it anew for every one.
     """
     totals = room[first:end]
     totals[:] = 0.0
@@ -28,3 +29,14 @@ def distance_to_nearest(
         if totals[r] < nearest and first + r != left_out:
             nearest = totals[r]
     return float(np.sqrt(nearest))
+
+
+@compiled
+def distances_to_nearest(
+    logs: FloatArray, columns: FloatArray, firsts: IntArray, ends: IntArray, left_out: IntArray
+) -> FloatArray:
+    """Return the same for each of some rows, (n,)."""
+    room, out = np.empty(columns.shape[1]), np.empty(len(logs))
+    for i in range(len(logs)):
+        out[i] = distance_to_nearest(logs[i], columns, firsts[i], ends[i], left_out[i], room)
+    return out

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from baserate.trust.gate.rehearsal import HALF, WEIGHTS, belief, rehearse
+from baserate.trust.gate.rehearsal import HALF, WEIGHTS, belief, effective_samples, rehearse, standard_errors
 
 EVEN, MORE = np.array([0.5, 0.5]), np.array([0.1, 0.9])
 
@@ -34,37 +34,78 @@ def test_a_few_labels_speak_less_against_the_correction_than_many(times, part):
     assert rehearse(np.tile(rows, (times, 1)), y, np.full(2, 10.0 * times), EVEN, np.array([0.2, 0.8])) == part
 
 
-def test_belief_is_half_at_thirty_effective_samples():
-    assert belief(np.array([30.0, 100.0]), np.array([1.0, 0.0])) == 0.5
-    assert belief(np.array([15.0, 15.0]), np.array([0.5, 0.5])) == 0.5
-    assert belief(np.array([1000.0, 10.0]), np.array([1.0, 0.0])) < 0.001
-    assert belief(np.array([1000.0, 10.0]), np.array([0.0, 1.0])) == pytest.approx(0.9)
-    assert HALF == 30.0
+def test_belief_is_half_at_seventy_five_effective_samples():
+    assert belief(HALF) == 0.5
+    assert HALF == 75.0
+    assert belief(30.0) > 0.99 > 0.01 > belief(170.0)
+
+
+def test_effective_samples_are_those_of_the_classes_that_the_mix_has():
+    assert effective_samples(np.array([30.0, 100.0]), np.array([1.0, 0.0])) == 30.0
+    assert effective_samples(np.array([15.0, 15.0]), np.array([0.5, 0.5])) == 30.0
+    assert effective_samples(np.array([20.0, 80.0]), np.array([0.2, 0.8])) == pytest.approx(100.0)
+
+
+def test_standard_errors_are_those_of_differences_of_re_weighted_means():
+    """Many holdouts, and how much the difference varies among them."""
+    rng = np.random.default_rng(0)
+    y, tracked = np.repeat([0, 1], [40, 10]), np.array([0.3, 0.7])
+    counts, found, said = np.array([40.0, 10.0]), [], []
+    for _ in range(2000):
+        shared = rng.normal(size=50)
+        values = np.stack([shared + y, 2.0 * shared + rng.normal(size=50)])
+        found.append((values[1] - values[0]) @ (tracked / counts)[y])
+        said.append(standard_errors(values, y, counts, tracked)[1, 0] ** 2)
+    assert np.sqrt(np.mean(said)) == pytest.approx(np.std(found), rel=0.05)
+
+
+def test_near_the_mix_of_the_holdout_a_difference_within_noise_is_tolerated():
+    """Three samples of class 0 look as if they could be of class 1; without them nothing speaks against it."""
+
+    def part(per_class, unsure, tracked):
+        sure = [1.0 - 1e-6, 1e-6]
+        rows = [sure] * (per_class - unsure) + [[0.55, 0.45]] * unsure + [sure[::-1]] * per_class
+        y, counts = np.repeat([0, 1], per_class), np.full(2, float(per_class))
+        return rehearse(np.array(rows), y, counts, EVEN, np.array(tracked))
+
+    assert part(100, 0, [0.45, 0.55]) == 1.0
+    assert part(100, 3, [0.45, 0.55]) == 1.0  # 1.7 standard errors
+    assert part(100, 5, [0.45, 0.55]) < 1.0  # 2.2
+    assert part(1000, 30, [0.45, 0.55]) < 1.0
+    assert part(100, 3, [0.2, 0.8]) < 1.0  # worth 147 of 200 samples: 0.8 standard errors are tolerated
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_as_the_formulas_have_it(seed):
     rng = np.random.default_rng(seed)
-    k, n = 4, 80
+    k, n = 4, 80 + 60 * (seed % 3)
     proba = rng.dirichlet(np.full(k, 0.5), n)
     y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
     counts, source = np.bincount(y).astype(float), np.full(k, 1 / k)
-    tracked = rng.dirichlet(np.ones(k))
+    tracked = rng.dirichlet(np.full(k, 10.0))
     effective = 1 / (tracked**2 / counts).sum()
-    share = 1 / (1 + (effective / 30) ** 2)
-    weights = (1 - share) * (np.eye(k)[y] / counts) + share * proba / proba.sum(axis=0)
-    losses, errors = [], []
+    share = 1 / (1 + (effective / 75) ** 6)
+    by_label, by_model = [], []
     for part in WEIGHTS:
         posterior = proba * (tracked / source) ** part
         posterior /= posterior.sum(axis=1, keepdims=True)
         wrong = 1 - np.eye(k)[posterior.argmax(axis=1)]
-        losses.append((weights * -np.log(posterior)) @ tracked)
-        errors.append((weights * wrong) @ tracked)
-    losses, errors = np.sum(losses, axis=1), np.sum(errors, axis=1)
+        both = [-np.log(posterior), wrong]
+        by_label.append([loss[np.arange(n), y] for loss in both])
+        by_model.append([((loss * proba / proba.sum(axis=0)) @ tracked).sum() for loss in both])
+
+    def worse(j, i, which):
+        """By how much part j is worse than part i beyond the tolerance."""
+        told = by_label[j][which] - by_label[i][which]
+        mean = sum(tracked[c] * told[y == c].mean() for c in range(k))
+        error = np.sqrt(sum(tracked[c] ** 2 * told[y == c].var(ddof=1) / counts[c] for c in range(k)))
+        expected = by_model[j][which] - by_model[i][which]
+        return (1 - share) * (mean - 2 * (effective / n) ** 3 * error) + share * expected
+
     expected = max(
         part
         for j, part in enumerate(WEIGHTS)
-        if (losses[j] <= losses[:j] + 1e-6).all() and (errors[j] <= errors[:j] + 0.01).all()
+        if all(worse(j, i, 0) <= 1e-6 and worse(j, i, 1) <= 0.01 for i in range(j))
     )
     assert rehearse(proba, y, counts, source, tracked) == expected
 

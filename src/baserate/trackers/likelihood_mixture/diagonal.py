@@ -7,7 +7,7 @@ variance of the class probability beside that of the label. All runs average the
 
 import numpy as np
 
-from baserate.compiled import compiled_within
+from baserate.compiled import compiled_part, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.experts import COUNT, MIXTURE, SPARE
 from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
@@ -18,7 +18,7 @@ _THINNED = 16  # samples of a batch from which that share is estimated
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
 
-@compiled_within
+@compiled_part
 def observe(
     mixes: FloatArray,
     weights: FloatArray,
@@ -71,7 +71,7 @@ def _dot(ratios: FloatArray, e: int, proba: FloatArray, i: int, spare: FloatArra
     return total
 
 
-@compiled_within
+@compiled_part
 def count(
     mixes: FloatArray,
     overlaps: FloatArray,

@@ -10,7 +10,7 @@ Experts are the last, contiguous axis of every array, so that the inner loops pr
 
 import numpy as np
 
-from baserate.compiled import compiled, compiled_within
+from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.protocols import FloatArray, IntArray
 
 LONGEST = 21
@@ -137,7 +137,7 @@ def _weighted_sums(table: FloatArray, per_expert: FloatArray, by: int, out: Floa
     """Write the sums of the rows of a table, weighted by the row `by` of `per_expert`, to the row `to` of `out`.
 
     The order of the additions is the same on every machine, and lets it do neighbouring ones at the same time; a plain
-    running sum would wait for each addition.
+    running sum would wait for each addition. Callers write ``int(by)``: numba would compile it anew for every constant.
     """
     n = per_expert.shape[1] // 4
     for row in range(len(table)):
@@ -155,7 +155,7 @@ def _weighted_sums(table: FloatArray, per_expert: FloatArray, by: int, out: Floa
 def average_experts(mixes: FloatArray, per_expert: FloatArray, per_class: FloatArray) -> None:
     """Set the row `MIXTURE`: the weighted mean of the experts' class mixes."""
     k = len(mixes)
-    _weighted_sums(mixes, per_expert, WEIGHT, per_class, MIXTURE)
+    _weighted_sums(mixes, per_expert, int(WEIGHT), per_class, int(MIXTURE))
     total = 0.0
     for c in range(k):
         total += per_class[MIXTURE, c]
@@ -189,7 +189,7 @@ def apply_margin(
         per_expert[SPARE_1, e] = per_expert[WEIGHT, e] if e < MEMORIES else 0.0
     for e in range(MEMORIES):
         trusted += per_expert[WEIGHT, e]
-    _weighted_sums(counts, per_expert, SPARE_1, per_class, SPARE)
+    _weighted_sums(counts, per_expert, int(SPARE_1), per_class, int(SPARE))
     trusted = 1.0 / trusted
     for c in range(k):
         per_class[SPARE, c] = per_class[SPARE, c] * trusted + per_class[COUNT, c]
@@ -252,7 +252,7 @@ def update_weights(weights: FloatArray, trust: FloatArray, per_expert: FloatArra
     """
     m = per_expert.shape[1]
     total = 0.0
-    _weighted_sums(weights, per_expert, LIKELIHOOD, per_expert, SPARE_1)
+    _weighted_sums(weights, per_expert, int(LIKELIHOOD), per_expert, int(SPARE_1))
     for s in range(len(trust)):
         likelihood = per_expert[SPARE_1, s]
         scale = 1.0 / likelihood
@@ -343,7 +343,7 @@ def learn_new_mix(
     return 0.0, t + 1
 
 
-@compiled
+@compiled_part
 def _least_used(counts: FloatArray, made: IntArray, t: int) -> int:
     """Return a free place for a recalled mix, or else that of the mix with the fewest samples per round since."""
     place, fewest = 0, np.inf

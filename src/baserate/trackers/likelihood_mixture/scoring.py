@@ -9,7 +9,7 @@ run, whose mix moves.
 
 import numpy as np
 
-from baserate.compiled import compiled, compiled_within
+from baserate.compiled import compiled_part, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.experts import BIRTH, JUDGED
 from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
@@ -29,13 +29,13 @@ _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 _LIKELIHOOD, _PRODUCT, _LOG, _SPARE, _KNOWN, _ROWS = range(6)
 
 
-@compiled
+@compiled_part
 def make_scratch(k: int, lanes: int) -> FloatArray:
     """Allocate the table in which batches are processed."""
     return np.empty((_ROWS + 4 * k + k * (k + 1), lanes))
 
 
-@compiled
+@compiled_part
 def observe(
     mixes: FloatArray,
     overlaps: FloatArray,
@@ -75,7 +75,7 @@ def observe(
     return total
 
 
-@compiled
+@compiled_part
 def _solve(
     mixes: FloatArray,
     overlaps: FloatArray,
@@ -94,7 +94,8 @@ def _solve(
     k, n, products = len(mixes), float(end - first), len(overlaps)
     score, step = _ROWS + k, 1 + (end - first - 1) // (_THINNED + 8 * k)
     taken = 1 + (end - first - 1) // step
-    mix, overlap, size, s = np.empty((k, 2)), np.empty((products, 2)), np.empty(2), make_scratch(k, 2)
+    mix, overlap, size = np.empty((k, 2)), np.empty((products, 2)), np.empty(2)
+    s = make_scratch(k, len(size))
     prior, best, best_score, best_overlap = np.empty(k), np.empty(k), np.empty(k), np.empty(products)
     highest, caution, farthest = -np.inf, _CAUTION, np.inf
     for c in range(k):
@@ -138,7 +139,7 @@ def _solve(
         overlaps[j, run] = best_overlap[j]
 
 
-@compiled_within
+@compiled_part
 def _take_sums(
     mixes: FloatArray,
     proba: FloatArray,
@@ -231,7 +232,7 @@ def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: float, taken: 
             overlaps[j, e] += s[_SPARE, e] * (share * s[outer + j, e] - overlaps[j, e])
 
 
-@compiled_within
+@compiled_part
 def _move(
     mixes: FloatArray,
     overlaps: FloatArray,

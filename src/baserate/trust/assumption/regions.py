@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_part
 from baserate.protocols import FloatArray, IntArray
-from baserate.trust._nearest import distance_to_nearest
+from baserate.trust._nearest import distance_to_nearest, distances_to_nearest
 
 DOUBT_EDGES = np.array([0.0003, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5])
 """Boundaries of the ranges of doubt."""
@@ -90,7 +90,7 @@ def references(proba: FloatArray) -> References:
     return References(columns, np.concatenate([[0], np.cumsum(sizes)]))
 
 
-@compiled
+@compiled_part
 def _predicted(row: FloatArray) -> int:
     best = 0
     for c in range(1, len(row)):
@@ -102,17 +102,14 @@ def _predicted(row: FloatArray) -> int:
 def strangeness_edges(compared_with: References) -> FloatArray:
     """Return boundaries of the ranges of strangeness: quantiles of each reference's distance to others of its class."""
     columns, starts = compared_with
-    room = np.empty(columns.shape[1])
-    found = [
-        distance_to_nearest(columns[:, r].copy(), columns, starts[c], starts[c + 1], r, room)
-        for c in range(len(starts) - 1)
-        for r in range(starts[c], starts[c + 1])
-    ]
-    finite = np.array([value for value in found if np.isfinite(value)])
+    sizes = np.diff(starts)
+    firsts, ends = np.repeat(starts[:-1], sizes), np.repeat(starts[1:], sizes)
+    found = distances_to_nearest(np.ascontiguousarray(columns.T), columns, firsts, ends, np.arange(len(firsts)))
+    finite = found[np.isfinite(found)]
     return np.quantile(finite, _QUANTILES) if len(finite) else EVEN_GRADES[1:]
 
 
-@compiled
+@compiled_part
 def _level(score: float, edges: FloatArray) -> int:
     level = 0
     while level < len(edges) and score > edges[level]:
@@ -120,7 +117,7 @@ def _level(score: float, edges: FloatArray) -> int:
     return level
 
 
-@compiled
+@compiled_part
 def _count(largest: float, c: int, strange: float, edges: FloatArray, counts: FloatArray) -> None:
     first = c * RANGES + _level(1.0 - largest, edges[0])
     second = c * RANGES + _level(strange, edges[1])

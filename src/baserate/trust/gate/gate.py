@@ -87,9 +87,10 @@ class Gate(Component, saved_as="gate"):
        good than harm, and all of it did not.
     4. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
        parts of the correction is used for which no smaller part has a lower log loss there, or an error rate that is
-       lower by more than one point. Where the mix rests on few labelled samples, both are shrunk towards what the
-       model's own probabilities expect: by half if the holdout is worth 30 samples at that mix, and hardly if it is
-       worth hundreds. At most a quarter is used if more than 5 % of all samples would move to classes with fewer than
+       lower by more than one point. Where the mix rests on few labelled samples, what the model's own probabilities
+       expect counts instead: half if the holdout is worth 75 samples at that mix, all if it is worth 30, and hardly if
+       it is worth hundreds. Near the mix of the holdout, differences of up to two standard errors are noise and
+       ignored. At most a quarter is used if more than 5 % of all samples would move to classes with fewer than
        5 samples in the holdout.
 
     Without labels, none of these can detect a change of the classes that does not show in the model's outputs.

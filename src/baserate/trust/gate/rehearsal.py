@@ -7,8 +7,10 @@ from baserate.protocols import FloatArray, IntArray
 
 WEIGHTS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
 """Parts of the correction that are tried, from none to all of it."""
-HALF = 30.0
+HALF = 75.0
 """Effective number of samples at which labels and the model's own probabilities count alike."""
+_STEEP = 6  # power with which labels count more from there on
+_TOLERATED = 2.0  # standard errors by which a larger part may be worse, near the mix of the holdout
 _MORE_ERRORS = (
     0.01  # by which the error rate of a larger part may exceed that of a smaller one, because errors are few and noisy
 )
@@ -18,11 +20,17 @@ _ROUNDING = 1e-6  # differences of losses that are ignored: near the source prio
 
 @compiled
 def _losses(
-    proba: FloatArray, labels: IntArray, ratios: FloatArray, told: FloatArray, believed: FloatArray, out: FloatArray
+    proba: FloatArray,
+    labels: IntArray,
+    ratios: FloatArray,
+    believed: FloatArray,
+    told: FloatArray,
+    expected: FloatArray,
 ) -> None:
-    """Add the log loss and the error of each part to `out`, (2, m), up to terms that all parts share.
+    """Set the log loss and the error of each part on each row, and add up those that the model expects.
 
-    A row counts by `told`, (k,), for its label, and by `believed`, (k,), times its probabilities for every class.
+    `told`, (2, m, n), is by labels. In `expected`, (2, m), a row counts by `believed`, (k,), times its probabilities of
+    all classes, and log losses are up to a term that `rehearse` adds.
     """
     m, k = ratios.shape
     for i in range(len(proba)):
@@ -38,22 +46,41 @@ def _losses(
                 if value > top:
                     best, top = c, value
             own = proba[i, y] * ratios[j, y] / total if total > 0.0 else 0.0
-            out[0, j] -= told[y] * np.log(max(own, _LEAST))
-            out[1, j] += mass - believed[best] * proba[i, best]
+            told[0, j, i] = -np.log(max(own, _LEAST))
+            told[1, j, i] = 0.0 if best == y else 1.0
+            expected[1, j] += mass - believed[best] * proba[i, best]
             if total > 0.0:
-                out[0, j] += mass * np.log(total)
-            if best != y:
-                out[1, j] += told[y]
+                expected[0, j] += mass * np.log(total)
 
 
-def belief(counts: FloatArray, tracked: FloatArray) -> float:
+def belief(effective: float) -> float:
     """Return the share by which the model's own probabilities count in place of labels, from 0 to 1.
 
-    Re-weighted to the class mix q, a holdout with n_c samples of class c is worth ``n = 1 / sum_c(q_c^2 / n_c)``
-    samples (Kish). The share is ``1 / (1 + (n / 30)^2)``.
+    The share is ``1 / (1 + (n / 75)^6)`` if the holdout is worth n samples at the tracked mix: see `effective_samples`.
     """
-    effective = 1.0 / float((tracked**2 / counts).sum())
-    return 1.0 / (1.0 + (effective / HALF) ** 2)
+    return 1.0 / (1.0 + (effective / HALF) ** _STEEP)
+
+
+def effective_samples(counts: FloatArray, tracked: FloatArray) -> float:
+    """Return the number of samples that a holdout is worth at a class mix.
+
+    With n_c samples of class c, re-weighted to the mix q, it is ``1 / sum_c(q_c^2 / n_c)`` (Kish).
+    """
+    return 1.0 / float((tracked**2 / counts).sum())
+
+
+def standard_errors(values: FloatArray, labels: IntArray, counts: FloatArray, tracked: FloatArray) -> FloatArray:
+    """Return the standard error of the difference of every two re-weighted means, (m, m), given (m, n) values.
+
+    Samples are drawn class by class, so that it is the differences within classes that vary.
+    """
+    k = len(counts)
+    means = np.stack([np.bincount(labels, row, k) / counts for row in values])
+    scale = tracked / np.sqrt(counts * np.maximum(counts - 1.0, 1.0))
+    within = (values - means[:, labels]) * scale[labels]
+    products = within @ within.T
+    variances = np.diag(products)
+    return np.sqrt(np.maximum(variances + variances[:, np.newaxis] - 2.0 * products, 0.0))
 
 
 def rehearse(
@@ -62,11 +89,13 @@ def rehearse(
     """Return the largest of `WEIGHTS` that is no worse on the holdout than any smaller one, at the mix `tracked`.
 
     Samples of class c have the weight ``tracked[c] / counts[c]``. A part of the correction is worse if a smaller one
-    has a lower log loss, or an error rate that is lower by more than one point.
+    has a lower log loss, or an error rate that is lower by more than one point, by more than a tolerance.
 
     Where the mix rests on few samples, their labels are noisy: of twenty samples of a class, often none is one that the
     correction would put right, though many in the stream are. So the losses are shrunk, by `belief`, towards those
-    that the model's own probabilities expect at this mix.
+    that the model's own probabilities expect at this mix. And near the mix of the holdout a correction is small, and so
+    is the harm that it could do: the tolerance is two standard errors of the difference, times the cube of the share of
+    the holdout that its samples are worth.
 
     Parameters
     ----------
@@ -75,15 +104,26 @@ def rehearse(
     source_prior, tracked : (k,) arrays
         The correction multiplies by ``(tracked / source_prior) ** weight``.
     """
+    m, n = len(WEIGHTS), len(proba)
     ratios = (np.maximum(tracked, _LEAST) / source_prior) ** WEIGHTS[:, np.newaxis]
-    share = belief(counts, tracked)
     sums = proba.sum(axis=0)
-    believed = np.where(sums > 0.0, share * tracked / np.maximum(sums, np.finfo(np.float64).tiny), 0.0)
-    means = np.zeros((2, len(WEIGHTS)))
-    _losses(proba, labels, ratios, (1.0 - share) * tracked / counts, believed, means)
-    means[0] -= np.log(ratios) @ (believed * sums)  # of each class, the same for all rows
+    believed = np.where(sums > 0.0, tracked / np.maximum(sums, np.finfo(np.float64).tiny), 0.0)
+    told, expected = np.empty((2, m, n)), np.zeros((2, m))
+    _losses(proba, labels, ratios, believed, told, expected)
+    expected[0] -= np.log(ratios) @ (believed * sums)  # of each class, the same for all rows
+    effective = effective_samples(counts, tracked)
+    share = belief(effective)
+    means = (1.0 - share) * (told @ (tracked / counts)[labels]) + share * expected
+    if _largest(means, np.zeros((2, m, m))) == WEIGHTS[-1]:
+        return float(WEIGHTS[-1])  # mostly so: the standard errors are not needed
+    tolerance = _TOLERATED * (effective / n) ** 3 * (1.0 - share)
+    return _largest(means, tolerance * np.stack([standard_errors(row, labels, counts, tracked) for row in told]))
+
+
+def _largest(means: FloatArray, tolerance: FloatArray) -> float:
+    """Return the largest part that is no worse than any smaller one, by means (2, m) and tolerances (2, m, m)."""
     for j in range(len(WEIGHTS) - 1, 0, -1):
-        more_loss, more_errors = (means[:, j : j + 1] - means[:, :j]).max(axis=1)
+        more_loss, more_errors = (means[:, j : j + 1] - means[:, :j] - tolerance[:, j, :j]).max(axis=1)
         if more_loss <= _ROUNDING and more_errors <= _MORE_ERRORS:
             return float(WEIGHTS[j])
     return float(WEIGHTS[0])

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_part
 from baserate.protocols import FloatArray, IntArray
-from baserate.trust._nearest import distance_to_nearest
+from baserate.trust._nearest import distance_to_nearest, distances_to_nearest
 
 _FLOOR = 1e-4  # least probability before the logarithm: differences between smaller ones are ignored
+_FIRST = 0  # of the references
 LEAST_LOG = float(np.log(_FLOOR)) - 1e-9
 """A number just below all logarithms in a scale."""
 
@@ -30,17 +31,10 @@ class OddnessScale(NamedTuple):
     distances: FloatArray
 
 
-@compiled
-def _nearest(logs: FloatArray, columns: FloatArray, itself: IntArray, out: FloatArray) -> None:
-    room = np.empty(columns.shape[1])
-    for i in range(len(logs)):
-        out[i] = distance_to_nearest(logs[i], columns, 0, columns.shape[1], itself[i], room)
-
-
 def _scores(proba: FloatArray, columns: FloatArray, itself: IntArray) -> tuple[FloatArray, FloatArray]:
-    distances = np.empty(len(proba))
-    _nearest(np.log(np.maximum(proba, _FLOOR)), columns, itself, distances)
-    return 1.0 - proba.max(axis=1), distances
+    every = np.full(len(proba), columns.shape[1])
+    logs = np.log(np.maximum(proba, _FLOOR))
+    return 1.0 - proba.max(axis=1), distances_to_nearest(logs, columns, np.zeros_like(every), every, itself)
 
 
 def fit_oddness(proba: FloatArray, references: IntArray) -> tuple[OddnessScale, FloatArray]:
@@ -59,6 +53,19 @@ def fit_oddness(proba: FloatArray, references: IntArray) -> tuple[OddnessScale, 
 def _ranks(doubts: FloatArray, distances: FloatArray, odd: OddnessScale) -> FloatArray:
     both = np.searchsorted(odd.doubts, doubts) + np.searchsorted(odd.distances, distances)
     return np.asarray(both / len(odd.doubts), dtype=np.float64)
+
+
+@compiled_part
+def _count_less(ascending: FloatArray, value: float) -> int:
+    """Return how many numbers are less than a value, as ``np.searchsorted`` would, which takes long to compile."""
+    first, end = 0, len(ascending)
+    while first < end:
+        middle = (first + end) // 2
+        if ascending[middle] < value:
+            first = middle + 1
+        else:
+            end = middle
+    return first
 
 
 @compiled
@@ -84,9 +91,8 @@ def count_odd(
             logs[c] = np.log(max(proba[i, c], _FLOOR))
             if proba[i, c] > proba[i, predicted]:
                 predicted = c
-        distance = distance_to_nearest(logs, columns, 0, columns.shape[1], columns.shape[1], room)
-        less_in_doubt = np.searchsorted(doubts, 1.0 - proba[i, predicted])
-        rank = (less_in_doubt + np.searchsorted(distances, distance)) / len(doubts)
+        distance = distance_to_nearest(logs, columns, int(_FIRST), columns.shape[1], columns.shape[1], room)
+        rank = (_count_less(doubts, 1.0 - proba[i, predicted]) + _count_less(distances, distance)) / len(doubts)
         weight = fade ** (n - 1 - i)
         seen[1 if rank > limit else 0, predicted] += weight
         total += weight
