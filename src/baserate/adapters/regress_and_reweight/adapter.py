@@ -236,7 +236,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         """
         with self.guard.lock:
             raw = self.check_rows(proba)
-            return raw.copy() if self._leaves_alone() else self._foresee(self.calibrate(raw))[0]
+            return raw.copy() if self._leaves_alone() else self._foresee(raw, self.calibrate(raw))[0]
 
     def update(self, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Sequence[Key] | None = None) -> None:
         """Learn from one round.
@@ -266,22 +266,20 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
         # Predict from the rounds before.
         correction = self._correction
-        foreseen, prior, used = self._foresee(calibrated)
-        ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
+        foreseen, prior, used = self._foresee(raw, calibrated)
         flags = {"enabled": self.enabled, "transductive": self.transductive}
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
-        # Learn: move the tracker, remember samples for late labels, let labels judge the correction.
+        # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
+        correction.take_in(raw, calibrated, labels, self.rounds_)
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels)
             correction.follow(self.tracker_.predict())
         if names:
-            self._late.remember(names, note, ratios, calibrated, own, labels)
-        if labels is not None:
-            correction.judge(calibrated * ratios, own, labels, self.rounds_)
+            self._late.remember(names, note, raw, calibrated, labels)
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
@@ -289,20 +287,21 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         correction.heed(verdict, self.rounds_)
         return step if self.class_names_ is None else NamedStep.of(step, self.classes_)
 
-    def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _foresee(self, raw: FloatArray, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return a batch's corrected probabilities, and the (mean) class prior as tracked and as used."""
         correction = self._correction
         if not self.transductive or len(calibrated) == 0:
-            return correction.apply(calibrated, correction.offsets_), correction.prior_.copy(), correction.used_
+            applied = correction.applied(correction.prior_)
+            return correction.apply(raw, calibrated, applied), correction.prior_.copy(), applied.used
         if isinstance(self.tracker_, LeaveOneOutTracker):
             priors = correction.project(self.tracker_.predict_left_out(Evidence(calibrated, self.source_prior_)))
-            gated = correction.through_gate(priors)
-            return correction.apply(calibrated, gated.offsets), priors.mean(axis=0), gated.used.mean(axis=0)
+            applied = correction.applied(priors)
+            return correction.apply(raw, calibrated, applied), priors.mean(axis=0), applied.used.mean(axis=0)
         tracker = copy.deepcopy(self.tracker_)
         self._observe(tracker, calibrated, None)
         prior = correction.project(tracker.predict()[np.newaxis])[0]
-        gated = correction.through_gate(prior)
-        return correction.apply(calibrated, gated.offsets), prior, gated.used
+        applied = correction.applied(prior)
+        return correction.apply(raw, calibrated, applied), prior, applied.used
 
     def _observe(self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None) -> None:
         """Update a tracker with a batch that is not empty."""
@@ -345,7 +344,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         tracker = correctable(self.tracker_)
         used = 0
         for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_), self.class_names_)):
-            self._correction.judge(batch.proba * batch.ratios, batch.own, batch.labels, self.rounds_)
+            self._correction.judge(batch.raw, batch.proba, batch.labels, self.rounds_)
             tracker.correct(batch.note, batch.proba, batch.labels)
             used += len(batch.labels)
         self._correction.jump(self.tracker_.predict(), self.rounds_)
@@ -359,7 +358,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         restartable(self.tracker_).restart(prior)
         self._late.clear()
         self._monitor.restart(prior)
-        self._correction.jump(self.tracker_.predict(), self.rounds_)
+        self._correction.restart(self.tracker_.predict(), self.rounds_)
 
     @guarded
     def idle(self, rounds: int) -> None:
