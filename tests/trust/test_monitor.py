@@ -42,7 +42,7 @@ def by_hand(proba, y, rounds):
         foreseen = batch if gate.off_ else weighted / weighted.sum(axis=1, keepdims=True)
         yield foreseen, gate.weight_, check, unknown, dependence
         portfolio.take_in(
-            batch, plain.calibrate(batch), None, Proposals(np.zeros(K), 1.0, alone=False, discounts=False)
+            batch, plain.calibrate(batch), None, Proposals(plain.prior_, 1.0, alone=False, discounts=False)
         )
         plain.update(batch)
         kept.append(batch[:: max(len(batch) // 512, 1)])

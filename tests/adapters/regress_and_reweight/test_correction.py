@@ -62,7 +62,7 @@ def test_without_holding_back_alarms_are_noted_all_the_same():
 def test_without_a_gate_nothing_is_decided():
     correction = begun(gated=False, alpha=None)
     correction.jump(FAR, rounds=3)
-    correction.judge(np.eye(3), np.eye(3), np.arange(3), rounds=3)
+    correction.judge(np.eye(3), np.eye(3), np.arange(3))
     correction.heed(Verdict(alarm=True, dependent=True, rounds=1), rounds=4)
     assert (correction.weight_, correction.alarm_, correction.gate_) == (1.0, False, None)
 
@@ -74,7 +74,8 @@ def test_labels_choose_between_the_correction_and_the_model(right):
     rows = np.tile([0.4, 0.3, 0.3], (80, 1))  # of which the correction makes the last class
     labels = np.full(80, 2 if right else 0)
     before = correction.weight_
-    correction.judge(rows, rows, np.where(np.arange(80) < 6, -1, labels), rounds=5)
+    correction.judge(rows, rows, np.where(np.arange(80) < 6, -1, labels))
+    correction.follow(FAR, rounds=5)
     weights, tables = correction.candidates(rows)
     tracked, alone = CANDIDATES.index("tracked"), CANDIDATES.index("model alone")
     assert tables.shape == (len(CANDIDATES), 80, 3)
@@ -101,7 +102,7 @@ def test_samples_that_repeat_each_other_count_for_little_where_a_class_mix_expla
     correction.follow(FAR)
     rows = np.tile([0.1, 0.1, 0.8], (100, 1))
     for _ in range(5):
-        correction.take_in(rows, rows, None, rounds=1)
+        correction.take_in(rows, rows, None)
     correction.heed(Verdict(alarm=True, dependent=True, rounds=7, explained=True), rounds=7)
     assert not correction.off_
     assert correction.fallback_

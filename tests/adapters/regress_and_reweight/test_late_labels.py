@@ -187,7 +187,7 @@ def test_late_labels_repair_the_calibration_as_those_in_time_do(rounds_late):
     wrong, waiting = np.zeros(2), []
     for t in range(300):
         proba, y = _tilted(rng, 10)
-        odds = proba[:, 1] / proba[:, 0] * np.where(proba[:, 1] > 0.5, 0.05, 1.0)
+        odds = 0.05 * proba[:, 1] / proba[:, 0]
         proba = np.column_stack([np.ones(10), odds]) / (1 + odds)[:, np.newaxis]
         waiting.append((t, y[0]))
         step = adapter.step(proba, ids=[f"{t}-{i}" for i in range(10)])

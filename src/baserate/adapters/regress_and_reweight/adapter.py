@@ -272,12 +272,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
         # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
-        correction.take_in(raw, calibrated, labels, self.rounds_)
+        correction.take_in(raw, calibrated, labels)
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels)
-            correction.follow(self.tracker_.predict())
+            correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
             self._late.remember(names, note, raw, calibrated, labels)
         self.rounds_ += 1
@@ -291,7 +291,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         """Return a batch's corrected probabilities, and the (mean) class prior as tracked and as used."""
         correction = self._correction
         if not self.transductive or len(calibrated) == 0:
-            applied = correction.applied(correction.prior_)
+            applied = correction.now()
             return correction.apply(raw, calibrated, applied), correction.prior_.copy(), applied.used
         if isinstance(self.tracker_, LeaveOneOutTracker):
             priors = correction.project(self.tracker_.predict_left_out(Evidence(calibrated, self.source_prior_)))
@@ -344,7 +344,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         tracker = correctable(self.tracker_)
         used = 0
         for batch in self._late.take(*self._late.check(ids, y, len(self.source_prior_), self.class_names_)):
-            self._correction.judge(batch.raw, batch.proba, batch.labels, self.rounds_)
+            self._correction.judge(batch.raw, batch.proba, batch.labels)
             tracker.correct(batch.note, batch.proba, batch.labels)
             used += len(batch.labels)
         self._correction.jump(self.tracker_.predict(), self.rounds_)

@@ -1,6 +1,6 @@
 """Correction: from the tracked class prior, through gate and portfolio, to the probabilities that are predicted."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -99,6 +99,7 @@ class Correction(Component, saved_as="correction"):
             "used_": priors("k"),
             "weight_": Number(0.0, 1.0),
             "_default": Together((Number(0.0, 1.0), Flag(), Flag())),
+            "_gate_reason": Text(),
             "off_": Flag(),
             "alarm_": Flag(),
             "fallback_": Flag(),
@@ -134,9 +135,8 @@ class Correction(Component, saved_as="correction"):
             self.gate_.reset()
         if self.portfolio_ is not None:
             self.portfolio_.reset()
-        self.weight_, self.off_, self.alarm_ = 1.0, False, False
-        self._default = 1.0, False, False  # what the gate says: part, model alone, discounts
-        self.fallback_, self.reason_ = False, ""
+        self.alarm_ = False
+        self._default, self._gate_reason = (1.0, False, False), ""  # what the gate says: part, model alone, discounts
         self.since_: int | None = None
         self.follow(tracked)
 
@@ -146,14 +146,14 @@ class Correction(Component, saved_as="correction"):
             self.portfolio_.restart(self.project(tracked[np.newaxis])[0])
         self.jump(tracked, rounds)
 
-    def follow(self, tracked: FloatArray) -> None:
-        """Use a tracked vector."""
+    def follow(self, tracked: FloatArray, rounds: int = 0) -> None:
+        """Use a tracked vector, and what labels have said, after so many rounds."""
         self.prior_ = self.project(tracked[np.newaxis])[0]
-        self._refresh()
+        self._refresh(rounds)
 
     def jump(self, tracked: FloatArray, rounds: int) -> None:
         """Use a tracked vector that did not come out of a round: the gate rehearses it before it is predicted by."""
-        self.follow(tracked)
+        self.follow(tracked, rounds)
         self.heed(None, rounds)
 
     def heed(self, verdict: Verdict | None, rounds: int) -> None:
@@ -182,18 +182,15 @@ class Correction(Component, saved_as="correction"):
             gate.update(proposed, rounds=0)
             self._decided(rounds)
 
-    def take_in(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray | None, rounds: int) -> None:
+    def take_in(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray | None) -> None:
         """Let a round's samples and labels say which correction is best; before the tracker learns from them."""
         if self.portfolio_ is not None and len(raw) > 0:
             self.portfolio_.take_in(raw, calibrated, labels, self._proposals())
-            if self.portfolio_.labels_ > 0:
-                self._decided(rounds)
 
-    def judge(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, rounds: int) -> None:
+    def judge(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray) -> None:
         """Let late labels say which correction is best; before the tracker learns them."""
         if self.portfolio_ is not None:
             self.portfolio_.learn(raw, calibrated, labels, self._proposals())
-            self._decided(rounds)
 
     def candidates(self, calibrated: FloatArray, raw: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the candidate corrections of a batch; changes nothing.
@@ -211,7 +208,7 @@ class Correction(Component, saved_as="correction"):
             Each candidate's probabilities. Without a gate there is one candidate.
         """
         if self.portfolio_ is None:
-            return np.ones(1), self.apply(calibrated, calibrated, self.applied(self.prior_))[np.newaxis]
+            return np.ones(1), self.apply(calibrated, calibrated, self._now)[np.newaxis]
         return self.portfolio_.candidates(calibrated if raw is None else raw, calibrated, self._proposals())
 
     def _proposed(self, discounts: bool) -> FloatArray:
@@ -222,33 +219,38 @@ class Correction(Component, saved_as="correction"):
         return proposed
 
     def _proposals(self) -> Proposals:
-        return Proposals(log_ratio(self.prior_, self._source_prior), *self._default)
+        return Proposals(self.prior_, *self._default)
 
     def _decided(self, rounds: int) -> None:
-        """Take over what the gate and the labels have decided."""
+        """Take over what the gate has decided."""
         if self.gate_ is None:
             return
-        gate, portfolio = self.gate_, self.portfolio_
-        self.alarm_ = gate.doubted_
-        if portfolio is None:
-            return
-        self._default = gate.weight_, gate.off_, gate.discounts_
-        if portfolio.labels_ > 0:
-            self.weight_, self.off_ = min(portfolio.blend(self._proposals()).tracked, 1.0), False
-            self.fallback_ = self.weight_ < _HALF
-            self.reason_ = (gate.reason_ or _BY_LABELS) if self.fallback_ else ""
+        self.alarm_ = self.gate_.doubted_
+        if self.portfolio_ is not None:
+            self._default = self.gate_.weight_, self.gate_.off_, self.gate_.discounts_
+            self._gate_reason = self.gate_.reason_
+            self._refresh(rounds)
+
+    def _refresh(self, rounds: int) -> None:
+        """Set what predictions use, and what is said of it."""
+        self._now = self.applied(self.prior_)
+        self.offsets_, self.used_, blend = self._now
+        part, alone, discounts = self._default
+        if blend is None:
+            self.weight_, self.off_, self.fallback_ = part, alone, part < 1.0 or discounts
+            reason = self._gate_reason or _IN_PART
         else:
-            self.weight_, self.off_ = gate.weight_, gate.off_
-            self.fallback_ = gate.weight_ < 1.0 or gate.discounts_
-            self.reason_ = gate.reason_ or (_IN_PART if self.fallback_ else "")
+            self.weight_, self.off_, self.fallback_ = min(blend.tracked, 1.0), False, blend.tracked < _HALF
+            reason = self._gate_reason or _BY_LABELS
+        self.reason_ = reason if self.fallback_ else ""
         if not self.fallback_:
             self.since_ = None
         elif self.since_ is None:
             self.since_ = rounds
-        self._refresh()
 
-    def _refresh(self) -> None:
-        self.offsets_, self.used_, _ = self.applied(self.prior_)
+    def now(self) -> Applied:
+        """Return the correction at the class prior as tracked."""
+        return self._now
 
     def project(self, tracked: FloatArray) -> FloatArray:
         """Class priors out of tracked vectors, one per row: the nearest within the bounds."""
@@ -279,3 +281,13 @@ class Correction(Component, saved_as="correction"):
         if offsets.ndim == 1:
             return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
         return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "_now"}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        part, alone, discounts = self._default
+        self._default = part, alone, discounts
+        self._now = self.applied(self.prior_)
+        return self

@@ -1,5 +1,7 @@
 """The candidates of a portfolio: their names, rates and starting weights, and the logits of each (compiled)."""
 
+from functools import cache
+
 import numpy as np
 
 from baserate.compiled import compiled_within
@@ -45,6 +47,7 @@ def starting_weights(n_classes: int) -> FloatArray:
     return weights
 
 
+@cache
 def resting_weights(n_classes: int) -> FloatArray:
     """Return `PRIOR`, without the candidate that is left out where there are many classes."""
     return _without_remap(PRIOR, n_classes)

@@ -4,32 +4,21 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 from baserate.state.declarations import Saved, Saves, Whole, floats, priors
 from baserate.trust.portfolio import mixing
 from baserate.trust.portfolio.candidates import (
-    BASE,
     CANDIDATES,
-    DISCOUNTED,
-    GATED,
-    LEARNERS,
     MOST_REMAPPED,
     NO_LABELS,
-    ON_TRACKED,
     REMAPPED,
     STEPS,
-    TRACKED,
     resting_weights,
     starting_weights,
 )
+from baserate.trust.portfolio.mixing import FURTHEST
 from baserate.validation import LEAST_PRIOR
-
-MOST = 64
-"""Labels of a round that are learned from; of more, this many from all over the round."""
-FURTHEST = 7.0
-"""Largest log-offset of a candidate: a mixture must not hang on one that rules a class out."""
-_LASTS = 1000.0  # rounds without labels after which what they taught has faded to about a third
 
 
 class Proposals(NamedTuple):
@@ -37,8 +26,8 @@ class Proposals(NamedTuple):
 
     Attributes
     ----------
-    tracked : (k,) array
-        Log-offsets of the class prior as tracked.
+    prior : (k,) array
+        The class prior as tracked.
     part : float
         The part of the proposed correction that the default uses.
     alone : bool
@@ -47,7 +36,7 @@ class Proposals(NamedTuple):
         True while the default uses the discounted class prior in the place of the tracked one.
     """
 
-    tracked: FloatArray
+    prior: FloatArray
     part: float
     alone: bool
     discounts: bool
@@ -154,7 +143,7 @@ class Portfolio(Component, saved_as="portfolio"):
 
     def restart(self, prior: FloatArray) -> None:
         """Go on from a class mix that a person knows; what labels taught stays."""
-        self._counts = prior / mixing.DISCOUNT
+        self._counts = np.asarray(prior / mixing.DISCOUNT)
 
     @property
     def discounted_(self) -> FloatArray:
@@ -172,64 +161,38 @@ class Portfolio(Component, saved_as="portfolio"):
         proposals : Proposals
             Those with which the round was predicted.
         """
-        told = 0 if labels is None else self.learn(raw, calibrated, labels, proposals)
-        mixing.discount(calibrated, NO_LABELS if labels is None else labels, self._source_prior, self._counts)
-        if told == 0 and self.labels_ > 0:
-            self._fade()
+        self._take_in(raw, calibrated, NO_LABELS if labels is None else labels, True, proposals)
 
-    def learn(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, proposals: Proposals) -> int:
-        """Learn from labelled samples of any round; return their number. The candidates are judged as they are now."""
-        rows = np.flatnonzero(labels != UNLABELLED)
-        if len(rows) == 0:
-            return 0
-        self.labels_ += len(rows)
-        rows = rows[:: -(-len(rows) // MOST)]
-        mixing.learn(
-            raw, calibrated, labels, rows, self._offsets(proposals), proposals.alone, self._source_prior,
-            resting_weights(len(self._source_prior)), self.weights_, self._biases, self._temperatures,
-            self._seen, self._expected, self._counts,
+    def learn(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, proposals: Proposals) -> None:
+        """Learn late labels, of samples of any round. The candidates are judged as they are now."""
+        self._take_in(raw, calibrated, labels, False, proposals)
+
+    def _take_in(
+        self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, is_round: bool, proposals: Proposals
+    ) -> None:
+        self.labels_ += mixing.take_in(
+            raw, calibrated, labels, is_round, self.labels_ > 0, *proposals, self._source_prior,
+            resting_weights(len(self._source_prior)), self.weights_, self._biases, self._temperatures, self._seen,
+            self._expected, self._counts,
         )  # fmt: skip
-        return len(rows)
-
-    def _fade(self) -> None:
-        """Let what labels taught fade in a round without any, but not what they said against the tracked prior."""
-        self._biases *= 1.0 - 1.0 / _LASTS
-        self._temperatures += (1.0 - self._temperatures) / _LASTS
-        for j in (TRACKED, *(LEARNERS + np.flatnonzero(ON_TRACKED))):
-            moved = self.weights_[j] / _LASTS
-            self.weights_[j] -= moved
-            self.weights_[GATED] += moved
 
     def discounted_offsets(self) -> FloatArray:
         """Return the log-offsets of the discounted class prior, (k,)."""
         return np.clip(np.log(self.discounted_ / self._source_prior), -FURTHEST, FURTHEST)
 
-    def _offsets(self, proposals: Proposals) -> FloatArray:
-        """Return the log-offsets of the default, of the tracked and of the discounted class prior, (3, k)."""
-        tracked, discounted = np.clip(proposals.tracked, -FURTHEST, FURTHEST), self.discounted_offsets()
-        return np.array([proposals.part * (discounted if proposals.discounts else tracked), tracked, discounted])
-
     def blend(self, proposals: Proposals) -> Blend:
         """Return the mixture of the moment."""
-        w = self.weights_
-        learned = w[LEARNERS:]
-        tracked = float(w[TRACKED] + learned @ ON_TRACKED)
-        discounted, model = float(w[DISCOUNTED]), float(w[BASE])
-        if proposals.alone:
-            model += float(w[GATED])
-        elif proposals.discounts:
-            discounted += float(w[GATED]) * proposals.part
-        else:
-            tracked += float(w[GATED]) * proposals.part
-        offsets = learned @ self._biases + discounted * self.discounted_offsets()
-        # All exponents sum to one while the temperatures are one.
-        temperature = 1.0 - model + float(learned @ (self._temperatures - 1.0))
-        table = mixing.remap_table(self._seen, self._expected, self._source_prior, float(w[REMAPPED]))
+        offsets, table = np.empty(len(self._source_prior)), np.empty(self._seen.shape)
+        tracked, temperature, model = mixing.blend(
+            proposals.part, proposals.alone, proposals.discounts, self._source_prior, self.weights_, self._biases,
+            self._temperatures, self._seen, self._expected, self._counts, offsets, table,
+        )  # fmt: skip
         return Blend(offsets, tracked, temperature, model, table)
 
     def total_offsets(self, blend: Blend, tracked: FloatArray) -> FloatArray:
         """Return the log-offsets of a mixture, given those of the tracked class prior, for all samples or for each."""
-        return np.asarray(blend.offsets + blend.tracked * np.clip(tracked, -FURTHEST, FURTHEST))
+        clipped = np.minimum(np.maximum(tracked, -FURTHEST), FURTHEST)
+        return np.asarray(blend.offsets + blend.tracked * clipped)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, blend: Blend, offsets: FloatArray) -> FloatArray:
         """Return the probabilities of a batch, given the `total_offsets` of the mixture."""
@@ -244,7 +207,7 @@ class Portfolio(Component, saved_as="portfolio"):
         """Return the candidates' weights, (m,), and their probabilities of a batch, (m, n, k). Changes nothing."""
         out = np.empty((len(self.weights_), *calibrated.shape))
         mixing.tables(
-            raw, calibrated, self._offsets(proposals), proposals.alone, self._source_prior, self._biases,
-            self._temperatures, self._seen, self._expected, out,
+            raw, calibrated, *proposals, self._source_prior, self._biases, self._temperatures, self._seen,
+            self._expected, self._counts, out,
         )  # fmt: skip
         return self.weights_.copy(), out
