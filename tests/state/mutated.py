@@ -69,11 +69,11 @@ def use_shift(obj):
 def use_gate(obj):
     for i in range(6):
         on_simplex(obj.mix(MIX))
-        between([*obj.evidence_, obj.weight_], 0.0, 1e100)
+        between([obj.weight_], 0.0, 1.0)
         assert obj.off_ in (True, False)
         assert obj.doubted_ in (True, False)
-        obj.update(outputs(1, MIX, i)[0][0], alarm=i == 3, dependent=i == 4)
-        obj.update_labels(np.ones(3), np.zeros(3))
+        assert obj.discounts_ in (True, False)
+        obj.update(outputs(1, MIX, i)[0][0], alarm=i == 3, dependent=i >= 4, explained=i == 5)
 
 
 def use_accuracy(obj):

@@ -5,11 +5,19 @@ import pytest
 
 from baserate import load, save
 from baserate.adapters import RegressAndReweight
-from baserate.protocols import UNLABELLED
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
-from baserate.trust import AccuracyEstimate, AssumptionCheck, Gate, PriorBand, SerialDependence, UnknownMass
+from baserate.trust import (
+    AccuracyEstimate,
+    AssumptionCheck,
+    ExplainedShare,
+    Gate,
+    PriorBand,
+    SerialDependence,
+    UnknownMass,
+)
 from baserate.trust.monitor import TrustMonitor
+from baserate.trust.portfolio import Portfolio, Proposals
 
 from .honest_model import DRIFT, K, holdout, stream
 
@@ -22,28 +30,44 @@ def by_hand(proba, y, rounds):
     check, unknown = AssumptionCheck().fit(proba, y), UnknownMass(500).fit(proba, y)
     dependence = SerialDependence()
     kept, neighbours, seen = [], [], 0
-    for batch, labels in rounds:
-        tracked = plain.prior_
-        mix = gate.mix(tracked)
+    begins, explained = True, ExplainedShare().fit(proba, y)
+    portfolio = Portfolio().fit(plain.source_prior_)
+
+    def discounted():
+        return plain.project(portfolio.discounted_[np.newaxis])[0]
+
+    for batch in rounds:
+        mix = gate.mix(discounted() if gate.discounts_ else plain.prior_)
         weighted = plain.calibrate(batch) * (mix / plain.source_prior_)
         foreseen = batch if gate.off_ else weighted / weighted.sum(axis=1, keepdims=True)
         yield foreseen, gate.weight_, check, unknown, dependence
-        told = labels != UNLABELLED
-        full, none = plain.calibrate(batch) * (tracked / plain.source_prior_), batch
-        gate.update_labels(*((p.argmax(axis=1)[told] != labels[told]).astype(float) for p in (full, none)))
-        plain.update(batch, labels)
+        portfolio.take_in(
+            batch, plain.calibrate(batch), None, Proposals(plain.prior_, 1.0, alone=False, discounts=False)
+        )
+        plain.update(batch)
         kept.append(batch[:: max(len(batch) // 512, 1)])
         neighbours.append(batch if len(batch) < 1024 else batch[:512])
         seen += 1
-        if sum(map(len, kept)) < 256:
-            if 0.5 * np.abs(plain.prior_ - gate.rehearsed_at_).sum() > 0.1:  # a jump is not waited with
-                gate.update(plain.prior_, rounds=0)
+        n = sum(map(len, kept))
+        if n < 256 and begins and any(n - len(batch) < early <= n for early in (64, 128)):
+            dependence.reset()
+            dependence.update(np.concatenate(neighbours))
+            gate.update(plain.prior_, rounds=0, dependent=dependence.dependent_, explained=False)
+        elif n < 256:
+            proposed = discounted() if gate.discounts_ else plain.prior_
+            if 0.5 * np.abs(proposed - gate.rehearsed_at_).sum() > 0.1:  # a jump is not waited with
+                gate.update(proposed, rounds=0)
         else:
             rows = np.concatenate(kept)
             check.take_in(rows, seen)
             unknown.update(rows[::4])
+            explained.update(rows)
+            if begins:
+                dependence.reset()
+            begins = False
             dependence.update(np.concatenate(neighbours))
-            gate.update(plain.prior_, check.alarm_, seen, dependent=dependence.dependent_)
+            signs = {"dependent": dependence.dependent_, "explained": explained.explained_}
+            gate.update(discounted() if all(signs.values()) else plain.prior_, check.alarm_, seen, **signs)
             if check.alarm_:
                 check.reset()
             kept, neighbours, seen = [], [], 0
@@ -56,30 +80,19 @@ def test_it_is_its_parts(size, n, alike):
     proba, y = holdout(size)
     rng = np.random.default_rng(1)
     mixes = [*DRIFT[::3], *np.tile([0.1, 0.1, 0.3, 0.5], (150 if n < 300 else 20 if n == 300 else 5, 1))]
-    rounds = [
-        (batch, np.where(rng.random(n) < 0.1, np.minimum(labels, K - 1), UNLABELLED))
-        for mix in mixes
-        for batch, labels in stream([mix], rng, n * (8 if n == 1 else 1))
-        for batch, labels in [(batch[:n], labels[:n])]
-    ]
+    rounds = [batch[:n] for mix in mixes for batch, _ in stream([mix], rng, n * (8 if n == 1 else 1))]
     if alike:  # at last every sample comes several times
         few = max(n // 4, 1)
-        rounds += [
-            (batch[:few].repeat(-(-n // few), axis=0)[:n], labels)
-            for batch, labels in rounds
-            for _ in range(4 // n or 1)
-        ]
+        rounds += [batch[:few].repeat(-(-n // few), axis=0)[:n] for batch in rounds for _ in range(4 // n or 1)]
     adapter = RegressAndReweight().fit(proba, y)
     weights = []
-    for (expected, weight, check, unknown, dependence), (batch, labels) in zip(
-        by_hand(proba, y, rounds), rounds, strict=True
-    ):
+    for (expected, weight, check, unknown, dependence), batch in zip(by_hand(proba, y, rounds), rounds, strict=True):
         assert adapter.correction_weight_ == weight
         assert adapter.serial_correlation_ == dependence.correlation_
         assert adapter.unknown_mass_ == unknown.mass_
         assert adapter.assumption_evidence_ >= check.evidence_
         pure = adapter.predict_proba(batch)
-        step = adapter.step(batch, labels)
+        step = adapter.step(batch)
         np.testing.assert_allclose(step.proba, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(pure, step.proba)
         weights.append(weight)
@@ -125,7 +138,7 @@ def _monitor(k=K):
     return TrustMonitor().fit(proba, proba, y, np.full(k, 1 / k), FLHFTL(k))
 
 
-@pytest.mark.parametrize("name", ["_band", "_accuracy", "check_", "_unknown", "source_prior_"])
+@pytest.mark.parametrize("name", ["_band", "_accuracy", "check_", "_unknown", "explained_", "source_prior_"])
 def test_parts_of_other_classes_are_refused(name):
     monitor = _monitor()
     loads(dumps(monitor))
@@ -141,6 +154,7 @@ def test_parts_of_other_classes_are_refused(name):
         ("_accuracy", AccuracyEstimate()),
         ("check_", AssumptionCheck()),
         ("_unknown", UnknownMass()),
+        ("explained_", ExplainedShare()),
         ("_band", UnknownMass()),
         ("dependence_", None),
         ("known_", False),

@@ -26,7 +26,7 @@ BAD_COUNTS: list[Any] = [0, -1, 1.5, "3", None, True]
 GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
     "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None, "names": None,
-    "n": 5, "y_probability": 0.5,
+    "class_conditional": False, "allow_empty": False, "n": 5, "y_probability": 0.5,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.adapters.regress_and_reweight import LabelRequests
@@ -64,6 +65,22 @@ class RunningAdapter:
         """Return the accuracy of the last predictions, estimated without labels: see `RegressAndReweight`."""
         check_fitted(self, "adapter_")
         return self.adapter_.estimated_accuracy(level)
+
+    def predict_set(
+        self, X: Any, level: float = 0.9, *, class_conditional: bool = False, allow_empty: bool = False
+    ) -> NDArray[np.bool_]:
+        """Return the classes that each sample may well have, (n, k), one column per class: see `RegressAndReweight`.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+            Samples.
+        level, class_conditional, allow_empty
+            As there.
+        """
+        check_fitted(self, "adapter_")
+        proba = class_probabilities(self.estimator_, X)
+        return self.adapter_.predict_set(proba, level, class_conditional=class_conditional, allow_empty=allow_empty)
 
     def label_requests(self, X: Any, n: int, rng: int | np.random.Generator | None = None) -> LabelRequests:
         """Choose the samples of a batch whose labels would tell most; changes nothing: see `RegressAndReweight`.

@@ -4,6 +4,7 @@ from baserate.trust.accuracy import Accuracy, AccuracyEstimate
 from baserate.trust.assumption import AssumptionCheck, Finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
+from baserate.trust.explained import ExplainedShare
 from baserate.trust.gate import Gate
 from baserate.trust.health import HoldoutWarning, Merged, Problem, health, merge_classes
 from baserate.trust.label_selection import SelectedLabelsWarning
@@ -13,6 +14,7 @@ __all__ = [
     "Accuracy",
     "AccuracyEstimate",
     "AssumptionCheck",
+    "ExplainedShare",
     "Finding",
     "Gate",
     "HoldoutWarning",

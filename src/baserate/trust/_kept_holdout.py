@@ -56,6 +56,10 @@ class KeptHoldout(Component):
         rows = subsample(labels, counts, max(_NUMBERS // k, _ROWS_PER_CLASS * k))
         self.source_prior_, self._proba, self._labels = prior, checked[rows], labels[rows]
 
+    def kept(self) -> tuple[FloatArray, IntArray]:
+        """Return the rows that are kept, (n, k), and their labels."""
+        return self._proba, self._labels
+
     def _class_weights(self) -> tuple[FloatArray, FloatArray]:
         """Return the weight of each row in each class, (n, k), with columns that sum to one; and class sizes, (k,).
 

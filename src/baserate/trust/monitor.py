@@ -26,6 +26,7 @@ from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
+from baserate.trust.explained import ExplainedShare
 from baserate.trust.spread import LabelSpread
 from baserate.trust.unknown import UnknownMass
 from baserate.validation import LEAST_PRIOR
@@ -35,11 +36,13 @@ COLLECTED = 256
 """
 MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
+EARLY = (64, 128)
+"""Samples at which the first ones are looked at already, for whether they repeat each other."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
 
 
 _KNOWN = ("_band", "_band_takes_rounds", "_accuracy")
-_CHECKS = ("check_", "_unknown")
+_CHECKS = ("check_", "_unknown", "explained_")
 
 
 def _fits_together(saved: Saved) -> str:
@@ -84,11 +87,14 @@ class Verdict(NamedTuple):
         Whether samples repeat each other.
     rounds : int
         Over how many rounds they were looked at.
+    explained : bool
+        Whether a class mix explains nearly all of a large change of the outputs.
     """
 
     alarm: bool
     dependent: bool
     rounds: int
+    explained: bool = False
 
 
 class TrustMonitor(Component, saved_as="trust_monitor"):
@@ -96,7 +102,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
     band are as of the last round. For the others, small rounds are collected until there are 256 samples; of a round of
-    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other.
+    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other. The
+    very first samples are compared after 64 and 128 of them, too.
 
     Parameters
     ----------
@@ -109,8 +116,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         Whether there is a labelled holdout with every class, without which there is neither a band nor an accuracy.
     checks_ : bool
         Whether there is also a check of label shift; not for more than 300 classes.
-    dependence_, check_
-        The `SerialDependence`, and the `AssumptionCheck` if there is one.
+    dependence_, check_, explained_
+        The `SerialDependence`; the `AssumptionCheck` and the `ExplainedShare` if there are any.
     """
 
     saves = Saves(
@@ -125,9 +132,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             "_accuracy": Part(AccuracyEstimate, {"k": "k"}, fitted=True),
             "check_": Part(AssumptionCheck, {"k": "k"}, fitted=True),
             "_unknown": Part(UnknownMass, {"k": "k"}, fitted=True),
+            "explained_": Part(ExplainedShare, {"k": "k"}, fitted=True),
             "_rows": probabilities("collected", "k"),
             "_n_rows": Whole(0, COLLECTED - 1),
             "_n_rounds": Whole(),
+            "_begins": Flag(),
             "_past_evidence": Number(1.0, 1e305),
             "_past_findings": Each(Together(FINDING)),
         },
@@ -162,12 +171,14 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             if self.alpha is not None and self.checks_:
                 self.check_ = AssumptionCheck(self.alpha).fit(raw, labels, names)
                 self._unknown = UnknownMass(window=2000 // _ONE_IN).fit(raw, labels)
+                self.explained_ = ExplainedShare().fit(raw, labels)
         self._begin()
         return self
 
     def _begin(self) -> None:
         self._rows = np.empty((COLLECTED, len(self.source_prior_)))
         self._n_rows, self._n_rounds = 0, 0
+        self._begins = True
         self._past_evidence = 1.0
         self._past_findings: list[Finding] = []
 
@@ -180,6 +191,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         if self.checks_:
             self.check_.reset()
             self._unknown.reset()
+            self.explained_.reset()
         self._begin()
 
     def restart(self, birth: FloatArray) -> None:
@@ -218,21 +230,34 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             return self._evaluate(np.concatenate([before, raw]), np.concatenate([before, neighbours]))
         self._rows[self._n_rows : self._n_rows + n] = raw
         self._n_rows += n
-        return self._evaluate(self._rows, self._rows) if self._n_rows == COLLECTED else None
+        if self._n_rows == COLLECTED:
+            return self._evaluate(self._rows, self._rows)
+        if self._begins and any(self._n_rows - n < early <= self._n_rows for early in EARLY):
+            self._compare(self._rows[: self._n_rows])
+            return Verdict(alarm=False, dependent=self.dependence_.dependent_, rounds=0)
+        return None
+
+    def _compare(self, neighbours: FloatArray) -> None:
+        """Compare neighbours; the first ones, which were looked at early, once more from the beginning."""
+        if self._begins:
+            self.dependence_.reset()
+        self.dependence_.take_in(neighbours)
 
     def _evaluate(self, rows: FloatArray, neighbours: FloatArray) -> Verdict:
         """Look at the rows that were collected."""
         alarm = False
-        self.dependence_.take_in(neighbours)
+        self._compare(neighbours)
         if self.checks_:
             self._unknown.update(rows[::_ONE_IN])
+            self.explained_.take_in(rows)
             self.check_.take_in(rows, self._n_rounds)
             alarm = self.check_.alarm_
         if alarm:
             self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
             self.check_.reset()  # so that it can tell when the alarm is over
-        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds)
-        self._n_rows, self._n_rounds = 0, 0
+        explained = self.checks_ and self.explained_.explained_
+        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds, explained)
+        self._n_rows, self._n_rounds, self._begins = 0, 0, False
         return verdict
 
     @property
@@ -277,6 +302,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """The spread of `PriorBand`."""
         self._require("a band")
         return self._band.spread(mixes)
+
+    def holdout(self) -> tuple[FloatArray, IntArray]:
+        """The calibrated holdout, as far as it is kept, and its labels."""
+        self._require("a prediction set")
+        return self._band.kept()
 
     def accuracy(self, level: float) -> Accuracy:
         """The estimate of `AccuracyEstimate`."""

@@ -6,6 +6,7 @@ import pytest
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.simplex import log_ratio
 from baserate.trust.monitor import Verdict
+from baserate.trust.portfolio import CANDIDATES
 
 SOURCE = np.array([0.5, 0.3, 0.2])
 FAR = np.array([0.1, 0.2, 0.7])
@@ -61,23 +62,55 @@ def test_without_holding_back_alarms_are_noted_all_the_same():
 def test_without_a_gate_nothing_is_decided():
     correction = begun(gated=False, alpha=None)
     correction.jump(FAR, rounds=3)
-    correction.judge(np.eye(3), np.zeros(3, dtype=int), np.arange(3), rounds=3)
+    correction.judge(np.eye(3), np.eye(3), np.arange(3))
     correction.heed(Verdict(alarm=True, dependent=True, rounds=1), rounds=4)
     assert (correction.weight_, correction.alarm_, correction.gate_) == (1.0, False, None)
 
 
-@pytest.mark.parametrize(("right", "weight", "reason"), [(True, 1.0, ""), (False, 0.0, "labelled samples")])
-def test_labels_judge_the_full_correction(right, weight, reason):
+@pytest.mark.parametrize("right", [True, False])
+def test_labels_choose_between_the_correction_and_the_model(right):
     correction = begun()
     correction.follow(FAR)
-    labels = np.arange(60) % 3
-    corrected, own = np.eye(3)[labels], (labels + 1) % 3
-    if not right:
-        corrected, own = np.eye(3)[own], labels
-    correction.judge(corrected, own, np.where(np.arange(60) < 6, -1, labels), rounds=5)
-    assert correction.weight_ == weight
-    assert reason in correction.reason_
-    assert (correction.since_ is None) == right
+    rows = np.tile([0.4, 0.3, 0.3], (80, 1))  # of which the correction makes the last class
+    labels = np.full(80, 2 if right else 0)
+    before = correction.weight_
+    correction.judge(rows, rows, np.where(np.arange(80) < 6, -1, labels))
+    correction.follow(FAR, rounds=5)
+    weights, tables = correction.candidates(rows)
+    tracked, alone = CANDIDATES.index("tracked"), CANDIDATES.index("model alone")
+    assert tables.shape == (len(CANDIDATES), 80, 3)
+    assert (weights[tracked] > weights[alone]) == right
+    assert (correction.weight_ < 0.5) == (not right)
+    assert (correction.fallback_, bool(correction.reason_), correction.since_ is None) == (not right, not right, right)
+    predicted = correction.apply(rows, rows, correction.applied(correction.prior_)).argmax(axis=1)
+    assert (predicted == (2 if right else 0)).all()
+    assert before == 1.0
+
+
+def test_without_a_portfolio_there_is_one_candidate():
+    correction = begun(gated=False)
+    correction.follow(FAR)
+    rows = np.tile([0.4, 0.3, 0.3], (2, 1))
+    weights, tables = correction.candidates(rows)
+    np.testing.assert_array_equal(weights, [1.0])
+    expected = rows * FAR / SOURCE
+    np.testing.assert_allclose(tables, (expected / expected.sum(axis=1, keepdims=True))[np.newaxis])
+
+
+def test_samples_that_repeat_each_other_count_for_little_where_a_class_mix_explains_the_change():
+    correction = begun()
+    correction.follow(FAR)
+    rows = np.tile([0.1, 0.1, 0.8], (100, 1))
+    for _ in range(5):
+        correction.take_in(rows, rows, None)
+    correction.heed(Verdict(alarm=True, dependent=True, rounds=7, explained=True), rounds=7)
+    assert not correction.off_
+    assert correction.fallback_
+    assert "count" in correction.reason_
+    discounted = correction.portfolio_.discounted_
+    assert discounted[2] > 0.6
+    np.testing.assert_allclose(correction.used_, discounted)
+    np.testing.assert_allclose(correction.applied(np.array([FAR, SOURCE])).used, [discounted] * 2)
 
 
 def test_a_start_forgets_what_was_decided():

@@ -173,30 +173,34 @@ def test_transductive_is_causal_for_a_single_sample():
     assert adapter.step(np.empty((0, K))).proba.shape == (0, K)
 
 
-def _flipping(rng, rounds, n):
-    """A mix that turns round every second round, which only the round itself tells."""
-    for t in range(rounds):
-        y = (rng.random(n) < (0.95 if t // 2 % 2 else 0.05)).astype(int)
-        odds = np.exp(1.5 * rng.normal(2.0 * y - 1.0, 1.0))
-        yield np.column_stack([np.ones(n), odds]) / (1 + odds)[:, np.newaxis], y
-
-
-def test_late_labels_judge_the_prior_that_was_used_in_their_round():
-    rng = np.random.default_rng(0)
-    y = (rng.random(2000) < 0.5).astype(int)
+def _tilted(rng, n):
+    """A stream whose model is biased by a factor of twenty, which labels alone can tell."""
+    y = (rng.random(n) < 0.5).astype(int)
     odds = np.exp(1.5 * rng.normal(2.0 * y - 1.0, 1.0))
-    held = np.column_stack([np.ones(2000), odds]) / (1 + odds)[:, np.newaxis]
-    in_time, late = (RegressAndReweight(transductive=True, calibrator=None).fit(held, y) for _ in range(2))
-    for t, (batch, labels) in enumerate(_flipping(rng, 60, 200)):
-        names = [f"{t}-{i}" for i in range(200)]
-        in_time.step(batch, labels)
-        late.step(batch, ids=names)
-        late.update_labels(names, labels)
-    gates = in_time._correction.gate_, late._correction.gate_
-    assert gates[0].verdict_ == gates[1].verdict_ == "helps"
+    return np.column_stack([np.ones(n), odds]) / (1 + odds)[:, np.newaxis], y
 
 
-def test_labels_of_samples_from_before_a_refit_are_judged_by_the_mix_of_their_time():
+@pytest.mark.parametrize("rounds_late", [0, 20])
+def test_late_labels_repair_the_calibration_as_those_in_time_do(rounds_late):
+    rng = np.random.default_rng(0)
+    adapter = RegressAndReweight().fit(*_tilted(rng, 1000))
+    wrong, waiting = np.zeros(2), []
+    for t in range(300):
+        proba, y = _tilted(rng, 10)
+        odds = 0.05 * proba[:, 1] / proba[:, 0]
+        proba = np.column_stack([np.ones(10), odds]) / (1 + odds)[:, np.newaxis]
+        waiting.append((t, y[0]))
+        step = adapter.step(proba, ids=[f"{t}-{i}" for i in range(10)])
+        if t >= 100:
+            wrong += (step.labels != y).mean() / 200, (proba.argmax(axis=1) != y).mean() / 200
+        if t >= rounds_late:
+            told, label = waiting.pop(0)
+            assert adapter.update_labels([f"{told}-0"], [label]) == 1
+    assert wrong[1] > 0.3
+    assert wrong[0] < wrong[1] - 0.1
+
+
+def test_labels_of_samples_from_before_a_refit_are_taken():
     rng = np.random.default_rng(0)
 
     def at(share, n):
@@ -212,5 +216,5 @@ def test_labels_of_samples_from_before_a_refit_are_judged_by_the_mix_of_their_ti
         adapter.step(batch, ids=[f"{t}-{i}" for i in range(10)])
     adapter.refit(*at(0.02, 2000))
     adapter.update_labels(list(waits), list(waits.values()))
-    assert adapter._correction.gate_.verdict_ == ""
-    assert not adapter.fallback_active_
+    assert adapter._correction.portfolio_.labels_ == 500
+    assert adapter.waiting_ == 0

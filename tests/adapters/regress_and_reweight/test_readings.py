@@ -90,15 +90,13 @@ def test_labels_that_speak_against_the_correction_switch_it_off(late):
             adapter.update_labels([f"{t}-{i}" for i in range(10)], labels)
         else:
             adapter.update(batch, labels)
-    assert 10 < told < 60
-    assert adapter.correction_weight_ == 0.0
-    assert adapter.fallback_reason_ == "on labelled samples the correction has raised the error"
-    np.testing.assert_array_equal(adapter.log_offsets(), np.zeros(K))
-    np.testing.assert_array_equal(adapter.predict_proba(batch), batch)
-    np.testing.assert_array_equal(adapter.step(batch).proba, batch)
+    assert 2 < told < 60
+    assert adapter.correction_weight_ < 0.5
+    assert adapter.fallback_reason_ == "labels are predicted better with less of the tracked class mix"
+    assert np.abs(adapter.log_offsets()).max() < np.abs(np.log(adapter.prior_ / adapter.source_prior_)).max()
 
 
-def test_labels_compare_with_the_model_itself_and_switching_off_leads_back_to_it():
+def test_labels_compare_with_the_model_itself_and_lead_back_to_it():
     """A model made for nine in ten, with an even holdout: calibrated on that, it is worse than it was by itself."""
     rng = np.random.default_rng(0)
 
@@ -113,9 +111,7 @@ def test_labels_compare_with_the_model_itself_and_switching_off_leads_back_to_it
         proba, y = at(0.9, 10, noise=3.0)
         step = adapter.step(proba, y)
         wrong += (step.labels != y).mean(), (proba.argmax(axis=1) != y).mean()
-    assert adapter.fallback_reason_ == "on labelled samples the correction has raised the error"
     assert adapter.calibrator_.degrees_of_freedom_ > 0
-    np.testing.assert_array_equal(adapter.predict_proba(proba), proba)
     assert wrong[0] < wrong[1] + 0.02 * 300
 
 

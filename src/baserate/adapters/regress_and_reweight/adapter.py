@@ -233,7 +233,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         with self.guard.lock:
             raw = self.check_rows(proba)
             own = self._correction.off_ or not self.enabled
-            return raw.copy() if own else self._foresee(self.calibrate(raw))[0]
+            return raw.copy() if own else self._foresee(raw, self.calibrate(raw))[0]
 
     def update(self, proba: ArrayLike, y: Labels = None, *, ids: Ids = None, y_probability: Labels = None) -> None:
         """Learn from one round.
@@ -266,45 +266,44 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
         # Predict from the rounds before.
         correction = self._correction
-        foreseen, prior, used = self._foresee(calibrated)
-        ratios, own = prior / self.source_prior_, raw.argmax(axis=1)
+        foreseen, prior, used = self._foresee(raw, calibrated)
         flags = {"enabled": self.enabled, "transductive": self.transductive}
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if correction.off_ or not self.enabled else foreseen, prior, flags)
 
-        # Learn: move the tracker, remember samples for late labels, let labels judge the correction.
+        # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
+        correction.take_in(raw, calibrated, labels, chosen)
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels, chosen)
-            correction.follow(self.tracker_.predict())
+            correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
-            self._late.remember(names, note, ratios, calibrated, own, labels)
-        if labels is not None:
-            correction.judge(calibrated * ratios, own, labels, self.rounds_, chosen)
+            self._late.remember(names, note, raw, calibrated, labels)
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
         verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
         correction.heed(verdict, self.rounds_)
         if labels is not None or self._selection is not None:
-            self._selection = watch_round(self._selection, self.classes_, own, labels, chosen)
+            self._selection = watch_round(self._selection, self.classes_, raw.argmax(axis=1), labels, chosen)
         return step if self.class_names_ is None else NamedStep.of(step, self.classes_)
 
-    def _foresee(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _foresee(self, raw: FloatArray, calibrated: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return a batch's corrected probabilities, and the (mean) class prior as tracked and as used."""
         correction = self._correction
         if not self.transductive or len(calibrated) == 0:
-            return correction.apply(calibrated, correction.offsets_), correction.prior_.copy(), correction.used_
+            applied = correction.now()
+            return correction.apply(raw, calibrated, applied), correction.prior_.copy(), applied.used
         if isinstance(self.tracker_, LeaveOneOutTracker):
             priors = correction.project(self.tracker_.predict_left_out(Evidence(calibrated, self.source_prior_)))
-            gated = correction.through_gate(priors)
-            return correction.apply(calibrated, gated.offsets), priors.mean(axis=0), gated.used.mean(axis=0)
+            applied = correction.applied(priors)
+            return correction.apply(raw, calibrated, applied), priors.mean(axis=0), applied.used.mean(axis=0)
         tracker = copy.deepcopy(self.tracker_)
         self._observe(tracker, calibrated, None)
         prior = correction.project(tracker.predict()[np.newaxis])[0]
-        gated = correction.through_gate(prior)
-        return correction.apply(calibrated, gated.offsets), prior, gated.used
+        applied = correction.applied(prior)
+        return correction.apply(raw, calibrated, applied), prior, applied.used
 
     def _observe(
         self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None, chosen: FloatArray | None = None
@@ -317,23 +316,15 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
     @guarded
     def update_labels(self, ids: Sequence[Key], y: ArrayLike, *, y_probability: ArrayLike | None = None) -> int:
-        """Learn the labels of samples of earlier rounds, in place of what was inferred about those samples.
+        """Learn the labels of samples of earlier rounds, in place of what was inferred; return their number.
 
         Needs a tracker that can correct itself, such as the default. It does not count as a round.
 
         Parameters
         ----------
-        ids : sequence of str or of int
-            The ids that the samples had in `step` or `update`. Unknown ids are counted in `missed_labels_`.
-        y : (n,) array
-            Their labels; -1, None or NaN: still unknown.
-        y_probability : float or (n,) array, optional
-            As in `update`.
-
-        Returns
-        -------
-        int
-            The number of labels used.
+        ids, y, y_probability
+            As in `update`: the ids that the samples had there, and their labels (-1, None or NaN: still unknown).
+            Unknown ids are counted in `missed_labels_`.
 
         Examples
         --------
@@ -351,9 +342,9 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         checked = self._late.check(ids, y, len(self.source_prior_), self.class_names_, y_probability)
         own: list[int] = []
         for late in self._late.take(*checked):
-            self._correction.judge(late.proba * late.ratios, late.own, late.labels, self.rounds_, late.chosen)
+            self._correction.judge(late.raw, late.proba, late.labels, late.chosen)
             tracker.correct(late.note, late.proba, late.labels)
-            own += late.own.tolist()
+            own += late.raw.argmax(axis=1).tolist()
         self._correction.jump(self.tracker_.predict(), self.rounds_)
         self._selection = watch_late(self._selection, self.classes_, own, checked.chosen, self._late.predicted)
         return len(own)
@@ -372,7 +363,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         restartable(self.tracker_).restart(prior)
         self._late.clear()
         self._monitor.restart(prior)
-        self._correction.jump(self.tracker_.predict(), self.rounds_)
+        self._correction.restart(self.tracker_.predict(), self.rounds_)
 
     @guarded
     def idle(self, rounds: int) -> None:

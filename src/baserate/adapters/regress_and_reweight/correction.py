@@ -1,41 +1,57 @@
-"""Correction: from the tracked class prior, through the gate, to the log-offsets that predictions get."""
+"""Correction: from the tracked class prior, through gate and portfolio, to the probabilities that are predicted."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import far_apart, log_ratio, project, reweight
 from baserate.state import Component
 from baserate.state.declarations import Flag, Maybe, Number, Part, Saved, Saves, Text, Together, Whole, floats, priors
 from baserate.trust.gate import FAR, Gate
 from baserate.trust.monitor import Verdict
+from baserate.trust.portfolio import Blend, Portfolio, Proposals
 from baserate.validation import LEAST_PRIOR
 
 _IN_PART = "on the holdout, weighted to the tracked class mix, a part of the correction does better than all of it"
+_BY_LABELS = "labels are predicted better with less of the tracked class mix"
+_HALF = 0.5  # part of the tracked correction below which labels count as speaking against it
 
 
-class Gated(NamedTuple):
-    """Class priors as far as the gate lets the correction through, and the log-offsets that lead there.
+class Applied(NamedTuple):
+    """A correction of one batch: how class priors are used, for all samples or for each.
 
     Attributes
     ----------
     offsets, used : (k,) or (n, k) arrays
+        Log-offsets, and the class priors they lead to.
+    blend : Blend or None
+        The rest of the mixture, once labels have come.
     """
 
     offsets: FloatArray
     used: FloatArray
+    blend: Blend | None = None
 
 
 def _check_correction(saved: Saved) -> str:
-    state, gate = saved.state, saved.state["gate_"]
+    state, gate, portfolio = saved.state, saved.state["gate_"], saved.state["portfolio_"]
     lower, upper = state["_bounds"]
     if (lower > upper).any() or lower.sum() > 1.0 + 1e-9 or upper.sum() < 1.0 - 1e-9:
         return "has bounds that no class prior is within"
     if (gate is None) != (saved.params["alpha"] is None):
         return "has a gate that its parameters do not ask for, or none"
-    expected = gate.state["weight_"] if gate is not None and saved.params["gated"] else 1.0
-    if state["weight_"] != expected:
+    if (portfolio is None) != (gate is None or not saved.params["gated"]):
+        return "has a portfolio that its parameters do not ask for, or none"
+    if portfolio is not None and not np.array_equal(portfolio.state["_source_prior"], state["_source_prior"]):
+        return "has a portfolio of another source prior"
+    expected = gate.state["weight_"] if gate is not None and portfolio is not None else 1.0
+    dependent, explained = (
+        (gate.state["_dependent"], gate.state["_explained"]) if portfolio is not None else (False, False)
+    )
+    if tuple(state["_default"]) != (expected, dependent and not explained, dependent and explained):
+        return "uses another correction by default than its gate says"
+    if (portfolio is None or portfolio.state["labels_"] == 0) and state["weight_"] != expected:
         return "uses another part of the correction than its gate says"
     if np.isnan(state["offsets_"]).any() or not np.isfinite(state["offsets_"].max()):
         return "has offsets that rule out every class"
@@ -45,27 +61,28 @@ def _check_correction(saved: Saved) -> str:
 class Correction(Component, saved_as="correction"):
     """The correction of the moment.
 
-    ``tracked vector -> class prior within the bounds -> gate -> prior used, as log-offsets``
+    ``tracked vector -> class prior within the bounds -> gate -> portfolio, once labels come -> probabilities``
 
     Parameters
     ----------
     gated : bool
-        Whether the gate holds back; otherwise it only notes alarms.
+        Whether the gate holds back and labels choose; otherwise the gate only notes alarms.
     alpha : float, optional
-        The gate's. ``None``: there is no gate.
+        ``None``: there is no gate.
 
     Attributes
     ----------
     prior_ : (k,) array
         The class prior as tracked now, within the bounds.
     offsets_, used_ : (k,) arrays
-        What predictions use of it: see `Gated`.
+        What predictions use, as one number for each class: see `Applied`.
     weight_ : float
         The part of the correction that is used, from 0 to 1.
     off_ : bool
-        Whether the gate leaves the model alone, uncalibrated, too.
+        Whether the model is left alone, uncalibrated, too.
     fallback_, reason_, since_
-        Whether less than the whole correction is used, why, and since which round.
+        Whether less than the whole correction is used (once labels have come: less than half), why, and since which
+        round.
     alarm_ : bool
         Whether an alarm of the check of label shift lasts; it ends when a fresh check stays silent.
     """
@@ -76,10 +93,13 @@ class Correction(Component, saved_as="correction"):
             "_source_prior": priors("k", low=LEAST_PRIOR),
             "_bounds": Together((floats("k", low=0.0, high=1.0), floats("k", low=0.0, high=1.0))),
             "gate_": Maybe(Part(Gate, {"k": "k"})),
+            "portfolio_": Maybe(Part(Portfolio, {"k": "k"}, fitted=True)),
             "prior_": priors("k"),
             "offsets_": floats("k", high=1e3, finite=False),
             "used_": priors("k"),
             "weight_": Number(0.0, 1.0),
+            "_default": Together((Number(0.0, 1.0), Flag(), Flag())),
+            "_gate_reason": Text(),
             "off_": Flag(),
             "alarm_": Flag(),
             "fallback_": Flag(),
@@ -103,27 +123,37 @@ class Correction(Component, saved_as="correction"):
         """Learn the source prior, the bounds of class priors, and a holdout with every class, if there is one."""
         self._source_prior, self._bounds = source_prior, bounds
         self.gate_: Gate | None = None
+        self.portfolio_: Portfolio | None = None
         if self.alpha is not None:
-            self.gate_ = Gate(self.alpha).fit(calibrated, labels, source_prior)
+            self.gate_ = Gate().fit(calibrated, labels, source_prior)
+            self.portfolio_ = Portfolio().fit(source_prior) if self.gated else None
         return self
 
     def start(self, tracked: FloatArray) -> None:
         """Begin a stream at a tracked vector."""
         if self.gate_ is not None:
             self.gate_.reset()
-        self.weight_, self.off_, self.alarm_ = 1.0, False, False
-        self.fallback_, self.reason_ = False, ""
+        if self.portfolio_ is not None:
+            self.portfolio_.reset()
+        self.alarm_ = False
+        self._default, self._gate_reason = (1.0, False, False), ""  # what the gate says: part, model alone, discounts
         self.since_: int | None = None
         self.follow(tracked)
 
-    def follow(self, tracked: FloatArray) -> None:
-        """Use a tracked vector."""
+    def restart(self, tracked: FloatArray, rounds: int) -> None:
+        """Go on from a class mix that a person knows."""
+        if self.portfolio_ is not None:
+            self.portfolio_.restart(self.project(tracked[np.newaxis])[0])
+        self.jump(tracked, rounds)
+
+    def follow(self, tracked: FloatArray, rounds: int = 0) -> None:
+        """Use a tracked vector, and what labels have said, after so many rounds."""
         self.prior_ = self.project(tracked[np.newaxis])[0]
-        self._refresh()
+        self._refresh(rounds)
 
     def jump(self, tracked: FloatArray, rounds: int) -> None:
         """Use a tracked vector that did not come out of a round: the gate rehearses it before it is predicted by."""
-        self.follow(tracked)
+        self.follow(tracked, rounds)
         self.heed(None, rounds)
 
     def heed(self, verdict: Verdict | None, rounds: int) -> None:
@@ -137,93 +167,131 @@ class Correction(Component, saved_as="correction"):
         rounds : int
             Rounds of the stream until now.
         """
-        if self.gate_ is None:
+        gate = self.gate_
+        if gate is None:
             return
         if verdict is not None:
-            self.gate_.update(self.prior_, verdict.alarm, verdict.rounds, dependent=verdict.dependent)
-            self._decided(self.gate_, rounds)
-        elif far_apart(self.prior_, self.gate_.rehearsed_at_, FAR):
-            self.gate_.update(self.prior_, rounds=0)
-            self._decided(self.gate_, rounds)
+            proposed = self._proposed(verdict.dependent and verdict.explained)
+            gate.update(
+                proposed, verdict.alarm, verdict.rounds, dependent=verdict.dependent, explained=verdict.explained
+            )
+            self._decided(rounds)
+            return
+        proposed = self._proposed(self._default[2])
+        if far_apart(proposed, gate.rehearsed_at_, FAR):
+            gate.update(proposed, rounds=0)
+            self._decided(rounds)
+
+    def take_in(
+        self, raw: FloatArray, calibrated: FloatArray, labels: IntArray | None, chosen: FloatArray | None = None
+    ) -> None:
+        """Let a round's samples and labels say which correction is best; before the tracker learns from them."""
+        if self.portfolio_ is not None and len(raw) > 0:
+            self.portfolio_.take_in(raw, calibrated, labels, self._proposals(), chosen)
 
     def judge(
-        self,
-        corrected: FloatArray,
-        own: IntArray,
-        labels: IntArray,
-        rounds: int,
-        probabilities: FloatArray | None = None,
+        self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, chosen: FloatArray | None = None
     ) -> None:
-        """Let labels say whether the full correction is better than the model left alone.
+        """Let late labels say which correction is best; before the tracker learns them."""
+        if self.portfolio_ is not None:
+            self.portfolio_.learn(raw, calibrated, labels, self._proposals(), chosen)
+
+    def candidates(self, calibrated: FloatArray, raw: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the candidate corrections of a batch; changes nothing.
 
         Parameters
         ----------
-        corrected : (n, k) array
-            Probabilities, or multiples of them, after the full correction, whatever was used.
-        own : (n,) array of int
-            The classes that the model itself predicted.
-        labels : (n,) array of int
-        rounds : int
-            Rounds of the stream until now.
-        probabilities : (n,) array, optional
-            The probability with which each sample was chosen for a label. Default: the same for all.
+        calibrated : (n, k) array
+        raw : (n, k) array, optional
+            The model's own probabilities. Default: the calibrated ones.
+
+        Returns
+        -------
+        weights : (m,) array
+        tables : (m, n, k) array
+            Each candidate's probabilities. Without a gate there is one candidate.
         """
+        if self.portfolio_ is None:
+            return np.ones(1), self.apply(calibrated, calibrated, self._now)[np.newaxis]
+        return self.portfolio_.candidates(calibrated if raw is None else raw, calibrated, self._proposals())
+
+    def _proposed(self, discounts: bool) -> FloatArray:
+        """The class prior that the gate is to decide about."""
+        proposed: FloatArray = self.prior_
+        if discounts and self.portfolio_ is not None:
+            proposed = self.project(self.portfolio_.discounted_[np.newaxis])[0]
+        return proposed
+
+    def _proposals(self) -> Proposals:
+        return Proposals(self.prior_, *self._default)
+
+    def _decided(self, rounds: int) -> None:
+        """Take over what the gate has decided."""
         if self.gate_ is None:
             return
-        known = labels != UNLABELLED
-        told = labels[known]
-        wrong = (corrected[known].argmax(axis=1) != told).astype(np.float64)
-        chosen = None if probabilities is None else probabilities[known]
-        self.gate_.update_labels(wrong, (own[known] != told).astype(np.float64), chosen)
-        self._decided(self.gate_, rounds)
+        self.alarm_ = self.gate_.doubted_
+        if self.portfolio_ is not None:
+            self._default = self.gate_.weight_, self.gate_.off_, self.gate_.discounts_
+            self._gate_reason = self.gate_.reason_
+            self._refresh(rounds)
 
-    def _decided(self, gate: Gate, rounds: int) -> None:
-        """Take over what the gate has decided."""
-        self.alarm_ = gate.doubted_
-        if not self.gated:
-            return
-        self.off_, self.fallback_ = gate.off_, gate.weight_ < 1.0
-        self.reason_ = gate.reason_ or (_IN_PART if self.fallback_ else "")
+    def _refresh(self, rounds: int) -> None:
+        """Set what predictions use, and what is said of it."""
+        self._now = self.applied(self.prior_)
+        self.offsets_, self.used_, blend = self._now
+        part, alone, discounts = self._default
+        if blend is None:
+            self.weight_, self.off_, self.fallback_ = part, alone, part < 1.0 or discounts
+            reason = self._gate_reason or _IN_PART
+        else:
+            self.weight_, self.off_, self.fallback_ = min(blend.tracked, 1.0), False, blend.tracked < _HALF
+            reason = self._gate_reason or _BY_LABELS
+        self.reason_ = reason if self.fallback_ else ""
         if not self.fallback_:
             self.since_ = None
         elif self.since_ is None:
             self.since_ = rounds
-        if self.weight_ != gate.weight_:
-            self.weight_ = gate.weight_
-            self._refresh()
 
-    def _refresh(self) -> None:
-        self.offsets_, self.used_ = self.through_gate(self.prior_)
+    def now(self) -> Applied:
+        """Return the correction at the class prior as tracked."""
+        return self._now
 
     def project(self, tracked: FloatArray) -> FloatArray:
         """Class priors out of tracked vectors, one per row: the nearest within the bounds."""
         return project(tracked, *self._bounds)  # Alg. 1, line 2
 
-    def through_gate(self, priors: FloatArray) -> Gated:
-        """Class priors, one or many, as far as the gate lets the correction through."""
-        offsets = log_ratio(priors, self._source_prior)
-        if self.weight_ == 1.0:
-            return Gated(offsets, priors)
-        offsets = self.weight_ * offsets if self.weight_ > 0.0 else np.zeros_like(offsets)
+    def applied(self, priors: FloatArray) -> Applied:
+        """Class priors, one or many, as far as gate and labels let the correction through."""
+        offsets, portfolio = log_ratio(priors, self._source_prior), self.portfolio_
+        part, _, discounts = self._default
+        if portfolio is None or (portfolio.labels_ == 0 and part == 1.0 and not discounts):
+            return Applied(offsets, priors)
+        blend = None
+        if portfolio.labels_ > 0:
+            blend = portfolio.blend(self._proposals())
+            offsets = portfolio.total_offsets(blend, offsets)
+        else:
+            if discounts:
+                offsets = np.broadcast_to(portfolio.discounted_offsets(), offsets.shape)
+            offsets = part * offsets if part > 0.0 else np.zeros_like(offsets)
         used = self._source_prior * np.exp(offsets)
-        return Gated(offsets, used / used.sum(axis=-1, keepdims=True))
+        return Applied(offsets, used / used.sum(axis=-1, keepdims=True), blend)
 
-    def apply(self, calibrated: FloatArray, offsets: FloatArray) -> FloatArray:
-        """Probabilities of a calibrated batch, corrected by log-offsets for all of it or for each sample."""
+    def apply(self, raw: FloatArray, calibrated: FloatArray, applied: Applied) -> FloatArray:
+        """Probabilities of a batch, the model's own and calibrated, after a correction."""
+        offsets, blend = applied.offsets, applied.blend
+        if blend is not None and self.portfolio_ is not None:
+            return self.portfolio_.apply(raw, calibrated, blend, offsets)
         if offsets.ndim == 1:
             return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
         return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
 
-    def candidates(self, calibrated: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the corrections that labels choose among.
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "_now"}
 
-        Returns
-        -------
-        weights : (m,) array
-            How likely each is the best one.
-        tables : (m, n, k) array
-            What each makes of a calibrated batch: no correction, all of it, and the part that is used now.
-        """
-        full = log_ratio(self.prior_, self._source_prior)
-        tables = [calibrated, self.apply(calibrated, full), self.apply(calibrated, self.offsets_)]
-        return np.full(3, 1.0 / 3.0), np.array(tables)
+    def set_state(self, state: dict[str, Any]) -> Self:
+        super().set_state(state)
+        part, alone, discounts = self._default
+        self._default = part, alone, discounts
+        self._now = self.applied(self.prior_)
+        return self

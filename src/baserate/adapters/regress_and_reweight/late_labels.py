@@ -39,21 +39,16 @@ class LateBatch(NamedTuple):
     ----------
     note : sequence
         The tracker's own note of the round.
-    ratios : (k,) array
-        Prior over source prior that the full correction had in that round.
-    proba : (n, k) array
-        The samples, calibrated.
-    own : (n,) array of int
-        The classes that the model itself predicted.
+    raw, proba : (n, k) arrays
+        The samples: the model's own probabilities, and calibrated.
     labels : (n,) array of int
     chosen : (n,) array or None
         The probability with which each was chosen for a label, if that is known.
     """
 
     note: Any
-    ratios: FloatArray
+    raw: FloatArray
     proba: FloatArray
-    own: IntArray
     labels: IntArray
     chosen: FloatArray | None = None
 
@@ -74,8 +69,6 @@ def _check_samples(saved: Saved) -> str:
         return "has ids that are not unique"
     if any(place >= sizes["notes"] for place in state["note_of_row"]):
         return "has samples of a round that it does not know"
-    if any(own >= sizes["k"] for own in state["own"]):
-        return "has predictions of a class that is none"
     if not all(isinstance(note, list | tuple) and len(note) > 0 for note in state["notes"]):
         return "has a note that is no list"
     return ""
@@ -101,7 +94,7 @@ class LateLabels(Component, saved_as="late_labels"):
             "missed_": Whole(),
             "ids": key_list("samples"),
             "rows": Each(priors("k", within=SUM_TOLERANCE), "samples"),
-            "own": Each(Whole(), "samples"),
+            "raw": Each(priors("k", within=SUM_TOLERANCE), "samples"),
             "note_of_row": Each(Whole(), "samples"),
             "notes": Each(Plain(), "notes"),
         },
@@ -112,7 +105,7 @@ class LateLabels(Component, saved_as="late_labels"):
         self.at_most = at_most
         check_integer(at_most, "max_waiting", 0)
         self.missed_ = 0
-        self._samples: dict[Key, tuple[Any, FloatArray, int]] = {}
+        self._samples: dict[Key, tuple[Any, FloatArray, FloatArray]] = {}
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -165,9 +158,8 @@ class LateLabels(Component, saved_as="late_labels"):
         self,
         names: Sequence[Key | None],
         note: Any,
-        ratios: FloatArray,
+        raw: FloatArray,
         proba: FloatArray,
-        own: IntArray,
         labels: IntArray | None,
     ) -> None:
         """Let the unlabelled samples of a round wait; the oldest samples that are too many are given up.
@@ -176,43 +168,36 @@ class LateLabels(Component, saved_as="late_labels"):
         ----------
         names
             The samples' ids; None where a sample has none.
-        note, ratios, proba, own
+        note, raw, proba
             As in `LateBatch`.
         labels : (n,) array of int, optional
             Labels that are known already.
         """
-        together = (*note, ratios)
         for i, name in enumerate(names):
             if name is not None and (labels is None or labels[i] == UNLABELLED):
-                self._samples[name] = together, proba[i].copy(), int(own[i])
+                row = proba[i].copy()
+                self._samples[name] = note, row if raw is proba else raw[i].copy(), row
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
 
     def take(self, names: list[Key], labels: IntArray, chosen: FloatArray | None = None) -> list[LateBatch]:
         """The samples whose labels have come, grouped by round; they no longer wait. Other labels are missed."""
-        found: dict[int, tuple[Any, list[FloatArray], list[int], list[int], list[int]]] = {}
+        found: dict[int, tuple[Any, list[FloatArray], list[FloatArray], list[int], list[int]]] = {}
         for i, (name, label) in enumerate(zip(names, labels.tolist(), strict=True)):
             if label == UNLABELLED:
                 continue
             if name not in self._samples:
                 self.missed_ += 1
                 continue
-            together, row, predicted = self._samples.pop(name)
-            _, rows, own, told, places = found.setdefault(id(together), (together, [], [], [], []))
+            note, own, row = self._samples.pop(name)
+            _, raw, rows, told, places = found.setdefault(id(note), (note, [], [], [], []))
+            raw.append(own)
             rows.append(row)
-            own.append(predicted)
             told.append(label)
             places.append(i)
         return [
-            LateBatch(
-                note,
-                ratios,
-                np.array(rows),
-                np.array(own),
-                np.array(told),
-                None if chosen is None else chosen[places],
-            )
-            for (*note, ratios), rows, own, told, places in found.values()
+            LateBatch(note, np.array(raw), np.array(rows), np.array(told), None if chosen is None else chosen[places])
+            for note, raw, rows, told, places in found.values()
         ]
 
     def forget(self, ids: Any) -> int:
@@ -222,7 +207,7 @@ class LateLabels(Component, saved_as="late_labels"):
 
     def predicted(self) -> IntArray:
         """The class that the model itself predicted for each sample that waits."""
-        return np.array([own for *_, own in self._samples.values()], dtype=np.int64)
+        return np.array([raw.argmax() for _, raw, _ in self._samples.values()], dtype=np.int64)
 
     def clear(self) -> None:
         """Give up all samples."""
@@ -234,15 +219,15 @@ class LateLabels(Component, saved_as="late_labels"):
         return {
             "missed_": self.missed_,
             "ids": list(self._samples),
-            "rows": [row for _, row, _ in self._samples.values()],
-            "own": [own for *_, own in self._samples.values()],
+            "rows": [row for *_, row in self._samples.values()],
+            "raw": [own for _, own, _ in self._samples.values()],
             "notes": [list(note) for note in notes.values()],
             "note_of_row": [place[id(note)] for note, *_ in self._samples.values()],
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         notes = [tuple(note) for note in state["notes"]]
-        samples = zip(state["ids"], state["note_of_row"], state["rows"], state["own"], strict=True)
-        self._samples = {name: (notes[place], np.array(row), int(own)) for name, place, row, own in samples}
+        samples = zip(state["ids"], state["note_of_row"], state["raw"], state["rows"], strict=True)
+        self._samples = {name: (notes[place], np.array(own), np.array(row)) for name, place, own, row in samples}
         self.missed_ = int(state["missed_"])
         return self

@@ -24,7 +24,6 @@ from baserate.state.declarations import (
     Spec,
     Text,
     Whole,
-    floats,
 )
 from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
@@ -56,10 +55,8 @@ def _check_notes(tracker: SavedPart, notes: list[Any], k: int) -> str:
     spec: Spec | None = getattr(tracker.cls, "saved_note", None)
     if spec is None:
         return "" if not notes else f"has notes of rounds, which a {tracker.cls.__name__} does not declare"
-    for *note, ratios in notes:
-        sizes = Sizes({"k": k})
-        spec.check(note, "note", sizes)
-        floats("k", low=0.0).check(ratios, "ratios", sizes)
+    for note in notes:
+        spec.check(note, "note", Sizes({"k": k}))
         if note[0] > tracker.state["_state"]["rounds"][0, 0]:
             return "has a note of a round that is still to come"
     return ""

@@ -1,4 +1,4 @@
-"""Gate, with its parts: bets on labelled samples, and the rehearsal of a correction on the holdout."""
+"""Gate, and the rehearsal of a correction on the holdout."""
 
 from baserate.trust.gate.gate import FAR, Gate
 

@@ -1,6 +1,6 @@
-"""Gate: decides how much of a correction is used, and when to fall back to the uncorrected model."""
+"""Gate: decides without labels how much of a correction is used, and when to fall back to the uncorrected model."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,6 @@ from baserate.protocols import FloatArray
 from baserate.state import Component, declarations
 from baserate.state.declarations import (
     LONGEST,
-    SHARE,
     Flag,
     Maybe,
     Number,
@@ -18,28 +17,22 @@ from baserate.state.declarations import (
     Text,
     Whole,
     flags,
-    floats,
     priors,
     probabilities,
 )
 from baserate.trust._kept_holdout import fits_holdout, subsample
-from baserate.trust.gate.bets import LARGEST, STAKES, bet, inverse_weights
 from baserate.trust.gate.rehearsal import WEIGHTS, rehearse
 from baserate.validation import (
     LEAST_PRIOR,
-    as_float_array,
     check_fitted,
     check_holdout,
     check_integer,
     check_prior,
-    check_real,
 )
 
-NONE, HURTS, HELPS = "", "hurts", "helps"
+REPEATS = "samples that follow each other repeat each other"
 IN_DOUBT = 0.5
 """Largest part of the correction that is used during an alarm."""
-LABELS = 100
-"""Number of informative labels within which the probability of a wrong verdict is at most alpha."""
 FAR = 0.1
 """Total variation distance from the mix of the last rehearsal beyond which its result no longer applies."""
 _MOVED = 0.02  # total variation distance from the mix of the last rehearsal that triggers a new one
@@ -48,7 +41,6 @@ _CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which the fallback begi
 _SHIFTED = 0.05  # total variation distance from the source prior, below which there is no correction to hold back
 _FEW = 5  # samples of a class in the holdout, below which a rehearsal is not reliable
 _UNTOLD = 0.05  # largest share of all samples that may move to such classes
-_LAPSES = 1000  # rounds without labels after which a confirmation expires
 _SHORTEST = 50  # least duration of an alarm, in rounds
 _LONGEST = 500  # largest number of rounds before an alarm that its duration is derived from
 
@@ -59,7 +51,7 @@ def _fits_together(saved: Saved) -> str:
         return "has a weight that a gate does not choose"
     if state["active_"] != bool(state["reason_"]) or state["active_"] != (state["since_"] is not None):
         return "holds the correction back without a reason, or the other way round"
-    if max(state["since_"] or 0, state["_last_label"], state["_closed_at"], state["_check_began"]) > state["rounds_"]:
+    if max(state["since_"] or 0, state["_closed_at"], state["_check_began"]) > state["rounds_"]:
         return "remembers rounds that are yet to come"
     return fits_holdout(saved) if saved.sizes["rows"] else ""
 
@@ -70,22 +62,15 @@ class Gate(Component, saved_as="gate"):
     The prior to predict with is ``tracked ** weight_ * source ** (1 - weight_)``, normalised: `weight_` is the part of
     the correction in log-odds. The first of these rules that applies decides:
 
-    1. *Labels*, if there are any. The full correction and the model's own predictions are compared on samples where
-       just one of them is right, by betting both ways (e = 1 + lambda d, where d is the difference of their losses, for
-       several lambda, with a new bet started at each sample). The correction is switched off when bets that it hurts
-       have won `LABELS` / alpha = 2,000 times the stake of one start, and confirmed, against alarms too, when bets that
-       it helps have; the last verdict counts. If the correction does not hurt on average, the probability of switching
-       it off within the first 100 informative samples is at most `alpha`, and on average there are at least 2,000 such
-       samples before that happens; the same holds for confirming. A confirmation expires after 1,000 rounds without
-       labels; being switched off does not. Where labels were chosen with known probabilities, stakes are in inverse
-       proportion to these, so that the verdict is on all samples, not on those that were chosen more often.
-    2. *Dependence*: correlated samples (`SerialDependence`) are no evidence of a class mix. The correction is switched
-       off while they are correlated.
-    3. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
+    1. *Dependence*: correlated samples (`SerialDependence`) are weak evidence of a class mix, or none. While they are
+       correlated, the correction is switched off. But if a class mix explains nearly all of a large change of the
+       outputs (`ExplainedShare`), a class mix is to be used for which every sample counts for little (`discounts_`),
+       as far as a rehearsal bears it out.
+    2. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
        for twice as many rounds as the alarm took to come (at most 1,000), or twice as long as the last time. It leaves
        half because, on streams of independent samples that were not label shift, half of the correction still did more
        good than harm, and all of it did not.
-    4. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
+    3. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
        parts of the correction is used for which no smaller part has a lower log loss there, or an error rate that is
        lower by more than one point. Where the mix rests on few labelled samples, what the model's own probabilities
        expect counts instead: half if the holdout is worth 75 samples at that mix, all if it is worth 30, and hardly if
@@ -93,31 +78,25 @@ class Gate(Component, saved_as="gate"):
        ignored. At most a quarter is used if more than 5 % of all samples would move to classes with fewer than
        5 samples in the holdout.
 
-    Without labels, none of these can detect a change of the classes that does not show in the model's outputs.
-
-    Parameters
-    ----------
-    alpha : float
-        The probability of a wrong verdict from labels, as above.
+    None of these can detect a change of the classes that does not show in the model's outputs. Labels can: with the
+    first of them the gate's decision becomes one of several candidates (`baserate.trust.portfolio.Portfolio`).
 
     Attributes
     ----------
     weight_ : float
         The part of the correction to use, from 0 to 1.
     active_ : bool
-        True if the correction is held back: by labels, by dependence, by an alarm, or by the rehearsal (if it leaves no
-        more than a quarter, and until it leaves half).
+        True if the correction is held back: by dependence, by an alarm, or by the rehearsal (if it leaves no more than
+        a quarter, and until it leaves half).
     off_ : bool
-        True if the correction is switched off, by labels or by dependence: the model's output is to be used as it is,
-        not even calibrated.
+        True if the correction is switched off by dependence: the model's output is to be used as it is, not even
+        calibrated.
+    discounts_ : bool
+        True if samples are correlated and a class mix explains the change: their evidence is to be discounted.
     reason_ : str
         The reason why it is held back; empty if it is not.
     since_ : int or None
         The round since which it has been held back.
-    verdict_ : str
-        The verdict of labels: ``"hurts"``, ``"helps"``, or empty for none yet.
-    evidence_ : (float, float)
-        The winnings of bets since the last verdict: that the correction hurts, that it helps.
     rehearsed_at_ : (k,) array
         The class mix of the last rehearsal; the source prior before the first. At a class mix further than `FAR` from
         it the rehearsal no longer applies.
@@ -126,22 +105,16 @@ class Gate(Component, saved_as="gate"):
 
     Examples
     --------
-    >>> import numpy as np
     >>> gate = Gate().fit([[0.9, 0.1], [0.2, 0.8]] * 50, [0, 1] * 50)
     >>> gate.update([0.2, 0.8])
     >>> gate.weight_, gate.mix([0.2, 0.8])
     (1.0, array([0.2, 0.8]))
-    >>> gate.update_labels(np.ones(30), np.zeros(30))  # the correction was wrong 30 times, the model never
-    >>> gate.weight_, gate.mix([0.2, 0.8]), gate.verdict_
-    (0.0, array([0.5, 0.5]), 'hurts')
-
-    References
-    ----------
-    Shin, Ramdas, Rinaldo, "E-detectors: a nonparametric framework for sequential change detection", 2023.
+    >>> gate.update([0.2, 0.8], dependent=True)
+    >>> gate.weight_, gate.mix([0.2, 0.8]), gate.off_
+    (0.0, array([0.5, 0.5]), True)
     """
 
     saves = Saves(
-        params={"alpha": SHARE},
         state={
             "source_prior_": priors("k", low=LEAST_PRIOR, within=1e-9),
             "_proba": probabilities("rows", "k"),
@@ -152,9 +125,6 @@ class Gate(Component, saved_as="gate"):
             "active_": Flag(),
             "reason_": Text(),
             "since_": Maybe(Whole()),
-            "verdict_": Text((NONE, HURTS, HELPS)),
-            "_won": floats(2, len(STAKES), low=0.0, high=LARGEST),
-            "_last_label": Whole(),
             "_rehearsed": Number(0.0, 1.0),
             "_held_back": Flag(),
             "_tracked": priors("k", within=1e-9),
@@ -163,15 +133,11 @@ class Gate(Component, saved_as="gate"):
             "_closed_for": Whole(),
             "_check_began": Whole(),
             "_dependent": Flag(),
-            "_chosen": floats(2, low=0.0, high=1.0),
+            "_explained": Flag(),
         },
-        optional=("_chosen",),
         may_be_empty=True,
         check=_fits_together,
     )
-
-    def __init__(self, alpha: float = 0.05) -> None:
-        self.alpha = alpha
 
     def fit(
         self, proba: ArrayLike | None = None, y: ArrayLike | None = None, source_prior: ArrayLike | None = None
@@ -187,7 +153,6 @@ class Gate(Component, saved_as="gate"):
         source_prior : (k,) array, optional
             The class mix that the probabilities assume. Default: the holdout's.
         """
-        check_real(self.alpha, "alpha", 0.0, 1.0, closed=False)
         if proba is None or y is None:
             if source_prior is None:
                 raise ValueError("source_prior is missing: without a labelled holdout the gate cannot know it.")
@@ -211,35 +176,16 @@ class Gate(Component, saved_as="gate"):
         self.rounds_ = 0
         self.weight_, self.active_, self.reason_ = 1.0, False, ""
         self.since_: int | None = None
-        self.verdict_ = NONE
-        self._won = np.zeros((2, len(STAKES)))
-        self._last_label = 0
         self._rehearsed, self._held_back = 1.0, False
         self._tracked = self.source_prior_.copy()
         self.rehearsed_at_ = self.source_prior_.copy()
         self._closed_at, self._closed_for, self._check_began = -1, 0, 0
-        self._dependent = False
-        self._chosen = np.array([1.0, 0.0])
-
-    def get_state(self) -> dict[str, Any]:
-        state = super().get_state()
-        if "_chosen" in state and state["_chosen"][1] == 0.0:  # no label has come with a probability
-            del state["_chosen"]
-        return state
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        return super().set_state({"_chosen": np.array([1.0, 0.0]), **state} if state else state)
+        self._dependent, self._explained = False, False
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
         check_fitted(self, "source_prior_")
         self._start()
-
-    @property
-    def evidence_(self) -> tuple[float, float]:
-        check_fitted(self, "source_prior_")
-        hurts, helps = self._won.mean(axis=1)
-        return float(hurts), float(helps)
 
     @property
     def doubted_(self) -> bool:
@@ -250,10 +196,21 @@ class Gate(Component, saved_as="gate"):
     @property
     def off_(self) -> bool:
         check_fitted(self, "source_prior_")
-        return self.verdict_ == HURTS or (self._dependent and self.verdict_ != HELPS)
+        return self._dependent and not self._explained
+
+    @property
+    def discounts_(self) -> bool:
+        check_fitted(self, "source_prior_")
+        return self._dependent and self._explained
 
     def update(
-        self, tracked: ArrayLike, alarm: bool = False, rounds: int = 1, *, dependent: bool | None = None
+        self,
+        tracked: ArrayLike,
+        alarm: bool = False,
+        rounds: int = 1,
+        *,
+        dependent: bool | None = None,
+        explained: bool | None = None,
     ) -> None:
         """Update the decision after one round, or several at once.
 
@@ -268,6 +225,8 @@ class Gate(Component, saved_as="gate"):
             Number of rounds since the last call; 0 if only the class mix is new.
         dependent : bool, optional
             True if samples are correlated: see `SerialDependence`. Default: as before.
+        explained : bool, optional
+            True if a class mix explains the change of the outputs: see `ExplainedShare`. Default: as before.
         """
         check_fitted(self, "source_prior_")
         mix = check_prior(tracked, len(self.source_prior_), "tracked")
@@ -277,6 +236,7 @@ class Gate(Component, saved_as="gate"):
         self.rounds_ += rounds
         self._tracked = mix
         self._dependent = self._dependent if dependent is None else bool(dependent)
+        self._explained = self._explained if explained is None else bool(explained)
         if alarm:
             reported_again = 0 <= self._closed_at == self.rounds_ - rounds
             if not reported_again:
@@ -289,71 +249,20 @@ class Gate(Component, saved_as="gate"):
             if np.maximum(mix - self.source_prior_, 0.0)[self._few].sum() > _UNTOLD:
                 self._rehearsed = min(self._rehearsed, _CLOSED)
             self.rehearsed_at_ = mix
-        if self.verdict_ == HELPS and self.rounds_ - self._last_label > _LAPSES:
-            self.verdict_ = NONE
-        self._decide()
-
-    def update_labels(
-        self, corrected: ArrayLike, uncorrected: ArrayLike, probabilities: ArrayLike | None = None
-    ) -> None:
-        """Update the verdict with labelled samples of any round.
-
-        Parameters
-        ----------
-        corrected, uncorrected : (n,) arrays
-            The losses of the full correction and of the uncorrected model on the same samples, each from 0 to 1.
-            Preferably 1 where the predicted class was wrong and 0 where it was right. Give the loss of the full
-            correction, even if only a part of it was used.
-        probabilities : (n,) array, optional
-            The probability with which each sample was chosen for a label. Stakes are in inverse
-            proportion to it: see `inverse_weights` in the module `bets`. Default: the same for all.
-        """
-        check_fitted(self, "source_prior_")
-        losses = []
-        for value, name in ((corrected, "corrected"), (uncorrected, "uncorrected")):
-            array = as_float_array(value, name, 1)
-            if not ((array >= 0.0) & (array <= 1.0)).all():
-                raise ValueError(f"{name} holds a loss outside of 0 to 1, or NaN; give 1 for an error and 0 for none.")
-            losses.append(array)
-        if len(losses[0]) != len(losses[1]):
-            raise ValueError(
-                f"corrected has {len(losses[0])} entries and uncorrected has {len(losses[1])}; give both for each "
-                "sample."
-            )
-        differences = losses[0] - losses[1]
-        if probabilities is not None:
-            chosen = as_float_array(probabilities, "probabilities", 1)
-            if len(chosen) != len(differences) or not ((chosen > 0.0) & (chosen <= 1.0)).all():
-                raise ValueError("probabilities must be one for each sample, above 0 and at most 1.")
-            differences *= inverse_weights(chosen, differences != 0.0, self._chosen)
-        if len(differences):
-            self._last_label = self.rounds_
-        while len(differences):
-            decision = bet(differences, self._won, STAKES, LABELS / self.alpha)
-            if decision == 0:
-                break
-            self.verdict_ = HURTS if decision % 2 else HELPS
-            self._won[:] = 0.0  # the evidence for the next verdict starts from zero
-            differences = differences[(decision + 1) // 2 :]
         self._decide()
 
     def _decide(self) -> None:
         shifted = _distance(self._tracked, self.source_prior_) > _SHIFTED
         self._held_back = shifted and self._rehearsed < (_OPEN if self._held_back else _CLOSED + 1e-9)
-        if self.verdict_ == HURTS:
-            self.weight_, reason = 0.0, "on labelled samples the correction has raised the error"
-        elif self.verdict_ == HELPS:
-            self.weight_, reason = 1.0, ""
-        elif self._dependent:
-            self.weight_, reason = (
-                0.0,
-                "samples that follow each other repeat each other: they do not tell the class mix",
-            )
+        if self.off_:
+            self.weight_, reason = 0.0, REPEATS + ": they do not tell the class mix"
         else:
             self.weight_, reason = self._rehearsed, ""
             if self._held_back:
                 reason = "the holdout, weighted to the tracked class mix, does not bear the correction out"
-            if self.doubted_:
+            if self.discounts_:  # the check takes samples for independent: its alarms say nothing here
+                reason = reason or REPEATS + ": each counts for little"
+            elif self.doubted_:
                 self.weight_ = min(self.weight_, IN_DOUBT)
                 reason = "the stream does not look like label shift"
         if not reason:

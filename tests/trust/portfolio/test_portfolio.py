@@ -1,0 +1,219 @@
+"""Portfolio: agreement with a naive transcription, and what a mixture of corrections promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baserate.state import dumps, loads
+from baserate.trust.portfolio import CANDIDATES, Portfolio, Proposals
+
+K = 3
+SOURCE = np.array([0.5, 0.3, 0.2])
+TRACKED = np.array([0.2, 0.2, 0.6])
+
+
+def proposals(prior=TRACKED, part=0.5, *, alone=False, discounts=False):
+    return Proposals(prior, part, alone, discounts)
+
+
+def rows(rng, n, k=K):
+    raw = rng.dirichlet(np.ones(k), size=n)
+    sharp = raw**1.3
+    return raw, sharp / sharp.sum(axis=1, keepdims=True)
+
+
+def softmax(v):
+    e = np.exp(v - v.max())
+    return e / e.sum()
+
+
+class Naive:
+    """The same, label by label and candidate by candidate."""
+
+    steps, shrinks, on = (0.1, 0.3, 1.0, 0.1, 0.3), (0.02, 0.02, 0.05, 0.02, 0.02), (0, 0, 0, 1, 1)
+
+    def __init__(self):
+        self.rest = np.array([0.25, 0.1, 0.05] + [0.1] * 7)
+        self.rest /= self.rest.sum()
+        others = self.rest.copy()
+        others[0] = 0
+        self.w = 0.2 * others / others.sum()
+        self.w[0] = 0.8
+        self.b, self.t = np.zeros((5, K)), np.ones(5)
+        self.seen, self.expected, self.counts = np.zeros((K, K)), np.zeros((K, K)), np.zeros(K)
+        self.told = 0
+
+    def discounted(self):
+        return (self.counts + SOURCE) / (self.counts.sum() + 1.0)
+
+    def say(self, raw, cal, given, tracked, discounted):
+        prior = discounted if given.discounts else tracked
+        default = raw if given.alone else cal * np.exp(given.part * prior)
+        remap = (self.seen[cal.argmax()] + 2 * SOURCE) / (self.expected[cal.argmax()] + 2 * SOURCE)
+        said = [default, raw, cal * np.exp(tracked), cal * np.exp(discounted), cal * remap]
+        said += [cal ** self.t[i] * np.exp(self.b[i] + self.on[i] * tracked) for i in range(5)]
+        return [one / one.sum() for one in said]
+
+    def take_in(self, raw, cal, labels, given):
+        tracked, discounted = np.log(given.prior / SOURCE), np.log(self.discounted() / SOURCE)
+        known = [i for i in range(len(raw)) if labels is not None and labels[i] >= 0]
+        for i in known:
+            said = self.say(raw[i], cal[i], given, tracked, discounted)
+            self.w *= [(one[labels[i]] + 1e-3) ** 0.5 for one in said]
+            self.w = 0.99 * self.w / self.w.sum() + 0.01 * self.rest
+            for j in range(5):
+                miss = said[5 + j] - np.eye(K)[labels[i]]
+                self.b[j] = (1 - self.shrinks[j]) * self.b[j] - self.steps[j] * miss
+                slope = np.clip(miss @ np.log(cal[i]), -3, 3)
+                self.t[j] = 1 + (1 - self.shrinks[j]) * (self.t[j] - 1) - 0.1 * self.steps[j] * slope
+                self.t[j] = np.clip(self.t[j], 0.1, 3.0)
+            predicted = cal[i].argmax()
+            self.seen[predicted] *= 0.99
+            self.expected[predicted] *= 0.99
+            self.seen[predicted, labels[i]] += 1
+            self.expected[predicted] += cal[i]
+            self.counts[labels[i]] += 1
+        self.counts *= np.exp(-len(raw) / 3000)
+        ratios = self.discounted() / SOURCE
+        for i in set(range(len(raw))) - set(known):
+            self.counts = self.counts + 0.1 * cal[i] * ratios / (cal[i] @ ratios)
+        if not known and self.told:
+            self.b *= 0.999
+            self.t += (1 - self.t) / 1000
+            for j in (2, 8, 9):
+                self.w[0] += self.w[j] / 1000
+                self.w[j] *= 0.999
+        self.told += len(known)
+
+
+@pytest.mark.parametrize("given", [proposals(), proposals(alone=True), proposals(discounts=True)])
+def test_it_is_the_naive_transcription(given):
+    rng = np.random.default_rng(0)
+    portfolio, naive = Portfolio().fit(SOURCE), Naive()
+    for t in range(60):
+        raw, cal = rows(rng, 8)
+        labels = np.where(rng.random(8) < 0.3, rng.integers(0, K, 8), -1) if t % 3 else None
+        portfolio.take_in(raw, cal, labels, given)
+        naive.take_in(raw, cal, labels, given)
+    np.testing.assert_allclose(portfolio.weights_, naive.w, rtol=1e-9)
+    np.testing.assert_allclose(portfolio.discounted_, naive.discounted(), rtol=1e-9)
+    raw, cal = rows(rng, 5)
+    weights, tables = portfolio.candidates(raw, cal, given)
+    said = [
+        naive.say(*pair, given, np.log(TRACKED / SOURCE), np.log(naive.discounted() / SOURCE))
+        for pair in zip(raw, cal, strict=True)
+    ]
+    np.testing.assert_allclose(tables, np.swapaxes(said, 0, 1), rtol=1e-8)
+    blend = portfolio.blend(given)
+    found = portfolio.apply(raw, cal, blend, portfolio.total_offsets(blend, np.log(TRACKED / SOURCE)))
+    mixed = np.exp(np.tensordot(weights, np.log(tables), axes=1))  # the geometric mean
+    np.testing.assert_allclose(
+        found, mixed / mixed.sum(axis=1, keepdims=True), atol=0.01
+    )  # a temperature near one is one
+    if abs(blend.temperature + blend.model - 1) > 0.05:
+        np.testing.assert_allclose(found, mixed / mixed.sum(axis=1, keepdims=True), rtol=1e-8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 5, 40]), st.booleans())
+def test_the_log_loss_of_the_mixture_is_at_most_the_mean_of_the_candidates(seed, k, alone):
+    rng = np.random.default_rng(seed)
+    portfolio = Portfolio().fit(rng.dirichlet(np.full(k, 5.0)) * 0.9 + 0.1 / k)
+    given_ = proposals(rng.dirichlet(np.ones(k)), float(rng.random()), alone=alone)
+    for _ in range(10):
+        raw, cal = rows(rng, 6, k)
+        portfolio.take_in(raw, cal, rng.integers(-1, k, 6), given_)
+    raw, cal = rows(rng, 6, k)
+    weights, tables = portfolio.candidates(raw, cal, given_)
+    blend = portfolio.blend(given_)
+    source = portfolio._source_prior
+    mixed = portfolio.apply(raw, cal, blend, portfolio.total_offsets(blend, np.log(given_.prior / source)))
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(mixed.sum(axis=1), 1.0)
+    assert (-np.log(mixed) <= -np.tensordot(weights, np.log(tables), axes=1) + 0.5).all()
+    exact = np.exp(np.tensordot(weights, np.log(tables), axes=1)).sum(axis=1)
+    assert (exact <= 1.0 + 1e-9).all()
+
+
+def test_without_labels_the_weights_stay_and_only_the_discounted_prior_moves():
+    portfolio, rng = Portfolio().fit(SOURCE), np.random.default_rng(0)
+    before = portfolio.weights_.copy()
+    for _ in range(50):
+        portfolio.take_in(*rows(rng, 10), None, proposals())
+    np.testing.assert_array_equal(portfolio.weights_, before)
+    assert portfolio.labels_ == 0
+    assert not np.allclose(portfolio.discounted_, SOURCE)
+
+
+def test_what_labels_taught_fades_but_not_what_they_said_against_the_tracked_prior():
+    portfolio, rng = Portfolio().fit(SOURCE), np.random.default_rng(0)
+    raw, cal = rows(rng, 200)
+    for _ in range(20):
+        portfolio.take_in(raw, cal, cal.argmax(axis=1), proposals())
+    alone = portfolio.weights_[CANDIDATES.index("model alone")]
+    tracked, biases = portfolio.weights_[CANDIDATES.index("tracked")], np.abs(portfolio._biases).max()
+    for _ in range(5000):
+        portfolio.take_in(raw[:1], cal[:1], None, proposals())
+    assert portfolio.weights_[CANDIDATES.index("model alone")] == alone
+    assert portfolio.weights_[CANDIDATES.index("tracked")] < 0.01 * tracked
+    assert np.abs(portfolio._biases).max() < 0.01 * biases
+    assert portfolio.weights_.sum() == pytest.approx(1.0)
+
+
+def test_of_many_labels_some_from_all_over_are_learned():
+    many, few = Portfolio().fit(SOURCE), Portfolio().fit(SOURCE)
+    raw, cal = rows(np.random.default_rng(0), 640)
+    labels = np.arange(640) % K
+    many.learn(raw, cal, labels, proposals())
+    few.learn(raw[::10], cal[::10], labels[::10], proposals())
+    np.testing.assert_array_equal(many.weights_, few.weights_)
+    assert (many.labels_, few.labels_) == (640, 64)
+
+
+def test_a_bias_of_the_model_is_found_out():
+    rng, portfolio = np.random.default_rng(0), Portfolio().fit(SOURCE)
+    wrong = np.zeros(2)
+    for t in range(600):
+        y = rng.choice(K, size=1, p=SOURCE)
+        logits = rng.normal(size=(1, K)) + 2.5 * np.eye(K)[y] + np.array([3.0, 0.0, 0.0])
+        proba = np.exp(logits) / np.exp(logits).sum()
+        blend = portfolio.blend(proposals(SOURCE))
+        said = portfolio.apply(proba, proba, blend, blend.offsets)
+        portfolio.take_in(proba, proba, y, proposals(SOURCE))
+        if t > 200:
+            wrong += said.argmax() != y[0], proba.argmax() != y[0]
+    assert wrong[0] < 0.6 * wrong[1]
+
+
+def test_saved_and_loaded_it_goes_on_bit_for_bit_and_a_reset_forgets():
+    rng, portfolio = np.random.default_rng(0), Portfolio().fit(SOURCE)
+    fresh = dumps(portfolio)
+    raw, cal = rows(rng, 50)
+    portfolio.take_in(raw, cal, rng.integers(-1, K, 50), proposals())
+    again = loads(dumps(portfolio))
+    for one in (portfolio, again):
+        one.learn(raw, cal, np.arange(50) % K, proposals())
+    assert dumps(again) == dumps(portfolio)
+    portfolio.reset()
+    assert dumps(portfolio) == fresh
+    assert len(fresh) < 16_000
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("weights_", np.ones(len(CANDIDATES))),
+        ("weights_", np.full(3, 1 / 3)),
+        ("labels_", -1),
+        ("_temperatures", np.full(5, 7.0)),
+        ("_biases", np.full((5, K), np.nan)),
+        ("_seen", np.zeros((0, 0))),
+        ("_counts", np.full(K, -1.0)),
+    ],
+)
+def test_a_damaged_state_is_refused(name, wrong):
+    portfolio = Portfolio().fit(SOURCE)
+    setattr(portfolio, name, wrong)
+    with pytest.raises(ValueError, match="Portfolio"):
+        loads(dumps(portfolio))
