@@ -32,6 +32,7 @@ def test_the_version_is_said_once():
         "docs/models.md",
         "docs/performance.md",
         "docs/learners.md",
+        "docs/dashboard.md",
         "docs/serving.md",
         "docs/where_models_live.md",
         "docs/known_prior.md",

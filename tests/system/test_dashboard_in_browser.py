@@ -117,7 +117,7 @@ def test_an_alarm_shows(chromium, demo):
         card.get_by_text("Alarm", exact=True).wait_for(timeout=10_000)
         assert "breaks" in page.locator("#alarms").text_content()  # a screen reader says it
         assert page.get_by_role("alert").count() == 1
-        page.wait_for_function("document.title.startsWith('▲')")
+        page.wait_for_function("() => document.title.startsWith('▲')")
         page.get_by_role("link", name="breaks", exact=True).click()
         page.get_by_role("heading", name="More than the class mix has changed.").wait_for()
         assert page.locator(".events [data-kind=alarm]").count() == 1
@@ -154,7 +154,7 @@ def test_shadow_mode_asks_first(watched):
     assert switch.get_attribute("aria-checked") == "true"
     switch.click()
     page.get_by_role("button", name="Turn off").click()
-    page.wait_for_function("document.querySelector('.switch').ariaChecked === 'false'")
+    page.wait_for_function("() => document.querySelector('.switch').ariaChecked === 'false'")
     assert about(watched.url, "mail")["shadow"] is False
 
 
