@@ -86,6 +86,12 @@ def bodies(folder, count):
     return asyncio.run(run())
 
 
+def cpu(pid):
+    """Seconds of processor time that a process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def speed(folder, streams, seconds):
     """10 x 10 batches: requests a second, as a ratio to an empty handler with the same fsyncs, alternating."""
     port, told = free_port(), {}
@@ -102,8 +108,11 @@ def speed(folder, streams, seconds):
                 found = {"service": [], "empty": []}
                 for _ in range(3):
                     for name, place in (("empty", port), ("service", server.port)):
+                        process = empty if name == "empty" else server.process
+                        before = cpu(process.pid)
                         rate, times = load(place, sent, connections, seconds)
-                        found[name].append((rate, float(np.quantile(times, 0.99)), float(np.median(times))))
+                        spent = (cpu(process.pid) - before) / len(times)
+                        found[name].append((rate, float(np.quantile(times, 0.99)), float(np.median(times)), spent))
                 ratios = [s[0] / e[0] for s, e in zip(found["service"], found["empty"], strict=True)]
                 told[str(connections)] = {
                     "requests_per_second": np.median([row[0] for row in found["service"]]),
@@ -112,6 +121,8 @@ def speed(folder, streams, seconds):
                     "empty_requests_per_second": np.median([row[0] for row in found["empty"]]),
                     "empty_p99_ms": 1e3 * np.median([row[1] for row in found["empty"]]),
                     "ratios": ratios,
+                    "cpu_us": 1e6 * np.median([row[3] for row in found["service"]]),
+                    "empty_cpu_us": 1e6 * np.median([row[3] for row in found["empty"]]),
                 }
     finally:
         empty.kill()

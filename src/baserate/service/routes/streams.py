@@ -235,8 +235,8 @@ def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
 
 
 ROUTES = [
-    Route("/v1/streams", get_all, methods=["GET"]),
     Route("/v1/streams/{name}/adapt", adapt, methods=["POST"]),
+    Route("/v1/streams", get_all, methods=["GET"]),
     Route("/v1/streams/{name}/labels", labels, methods=["POST"]),
     Route("/v1/streams/{name}/history", history, methods=["GET"]),
     Route("/v1/streams/{name}/requests", requests, methods=["GET"]),
