@@ -32,7 +32,12 @@ def test_the_version_is_said_once():
         "docs/models.md",
         "docs/performance.md",
         "docs/learners.md",
+        "docs/dashboard.md",
         "docs/serving.md",
+        "docs/service.md",
+        "docs/production.md",
+        "docs/threat_model.md",
+        "docs/results/service.md",
         "docs/where_models_live.md",
         "docs/known_prior.md",
         "docs/label_requests.md",
@@ -58,9 +63,12 @@ def test_every_target_is_explained():
     assert set(phony) - {"help"} == set(explained)
 
 
+SERVICE = ("starlette", "msgspec", "uvicorn", "uvloop", "prometheus_client", "psycopg", "httpx")
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_optional_libraries_are_imported_in_one_module_each(source):
-    for library in ("matplotlib", "polars", "torch", "transformers", "pooch", "PIL", "platformdirs", "river"):
+    for library in ("matplotlib", "polars", "torch", "transformers", "pooch", "PIL", "platformdirs", "river", *SERVICE):
         importers = [
             path.relative_to(ROOT).as_posix()
             for path in source.rglob("*.py")
@@ -74,7 +82,7 @@ def test_files_fit_in_the_head():
     assert long == []
 
 
-MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}
+MODULES = {"scikit-learn": "sklearn", "pillow": "PIL", "prometheus-client": "prometheus_client"}
 
 
 @pytest.mark.parametrize("folder", [".", "lab"])

@@ -1,8 +1,9 @@
-"""A PostgreSQL server of our own, in a folder, as another user if we are root."""
+"""A PostgreSQL server of our own, in a folder of its own, as another user if we are root."""
 
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from .process import free_port
@@ -18,8 +19,8 @@ def programs():
 class Postgres:
     """A server in a folder, which can be stopped and started again under load."""
 
-    def __init__(self, folder):
-        self.folder, self.port = Path(folder), free_port()
+    def __init__(self):
+        self.folder, self.port = Path(tempfile.mkdtemp(prefix="baserate-postgres-")), free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self._bin = programs()
 
@@ -30,12 +31,8 @@ class Postgres:
 
     def create(self):
         """Make the database, and start the server."""
-        self.folder.mkdir(parents=True)
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody", "nogroup")
-            for parent in self.folder.parents:
-                if parent.stat().st_mode & 0o001 == 0:
-                    parent.chmod(parent.stat().st_mode | 0o011)
         self._run(f"{self._bin}/initdb", "-D", str(self.folder / "pg"), "-U", "postgres", "-A", "trust", "-E", "UTF8")
         return self.start()
 
@@ -51,3 +48,8 @@ class Postgres:
     def stop(self, how="immediate"):
         """Stop it, by default as a crash would."""
         self._run(f"{self._bin}/pg_ctl", "-D", str(self.folder / "pg"), "-m", how, "-w", "stop")
+
+    def remove(self):
+        """Stop it, and delete everything."""
+        self.stop()
+        shutil.rmtree(self.folder)

@@ -117,7 +117,7 @@ def test_an_alarm_shows(chromium, demo):
         card.get_by_text("Alarm", exact=True).wait_for(timeout=10_000)
         assert "breaks" in page.locator("#alarms").text_content()  # a screen reader says it
         assert page.get_by_role("alert").count() == 1
-        page.wait_for_function("document.title.startsWith('▲')")
+        page.wait_for_function("() => document.title.startsWith('▲')")
         page.get_by_role("link", name="breaks", exact=True).click()
         page.get_by_role("heading", name="More than the class mix has changed.").wait_for()
         assert page.locator(".events [data-kind=alarm]").count() == 1
@@ -154,7 +154,7 @@ def test_shadow_mode_asks_first(watched):
     assert switch.get_attribute("aria-checked") == "true"
     switch.click()
     page.get_by_role("button", name="Turn off").click()
-    page.wait_for_function("document.querySelector('.switch').ariaChecked === 'false'")
+    page.wait_for_function("() => document.querySelector('.switch').ariaChecked === 'false'")
     assert about(watched.url, "mail")["shadow"] is False
 
 
@@ -226,6 +226,18 @@ def test_the_keyboard_is_enough(watched):
     page.locator(".tip").wait_for(state="hidden")
 
 
+def test_a_server_that_compiles_says_so(watched):
+    """The real answer, with one word changed, as it is for the first minute of a fresh installation."""
+    said = httpx.get(f"{watched.url}/v1/session").json()
+    assert said["ready"] is True
+    watched.page.route("**/v1/session", lambda route: route.fulfill(json={**said, "ready": False}))
+    watched.page.goto(watched.url)
+    watched.page.get_by_role("heading", name="Starting").wait_for()
+    assert serious(watched.page) == []
+    watched.page.unroute("**/v1/session")
+    watched.page.locator(".stream", has_text=DEMO).wait_for(timeout=5_000)  # by itself
+
+
 @pytest.mark.parametrize("name", [None, DEMO, "mail"])
 def test_axe_finds_nothing_serious(watched, name):
     page = watched.open(name)
@@ -285,6 +297,7 @@ def test_a_new_server_says_what_to_do_asks_for_a_key_and_may_go_away(chromium, t
         page.get_by_role("link", name="mail").click()
         page.wait_for_selector(".mix canvas")
         assert page.get_by_role("switch").count() == 0  # this key may only read
+        assert page.get_by_role("button", name="Send").count() == 0
         page.locator("#connection-text", has_text="Live").wait_for()
         page.get_by_role("button", name="Sign out").click()
         page.get_by_label("API key").wait_for()

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.skipif(programs() is None, reason="needs PostgreSQL: ap
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    server = Postgres(tmp_path_factory.mktemp("postgres") / "server").create()
+def database():
+    server = Postgres().create()
     yield server
-    server.stop()
+    server.remove()
 
 
 @pytest.fixture

@@ -96,6 +96,7 @@ class Metrics:
 
     def __init__(self, streams: Streams) -> None:
         self._registry = CollectorRegistry()
+        self._series: dict[tuple[str, int], tuple[Histogram, Counter]] = {}
         self._registry.register(_StreamMetrics(streams))
         self._latency = Histogram(
             "baserate_request_seconds",
@@ -111,8 +112,12 @@ class Metrics:
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._latency.labels(route).observe(seconds)
-        self._requests.labels(route, str(status)).inc()
+        found = self._series.get((route, status))
+        if found is None:
+            found = self._latency.labels(route), self._requests.labels(route, str(status))
+            self._series[route, status] = found
+        found[0].observe(seconds)
+        found[1].inc()
 
     def text(self) -> tuple[bytes, str]:
         """Return all metrics, and their content type."""

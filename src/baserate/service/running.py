@@ -143,7 +143,7 @@ class RunningStream:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked.append(_Ask(done, **what))
         if self._task is None:
-            self._task = asyncio.create_task(self._work(), name=f"stream {self.name}")
+            self._task = asyncio.create_task(self._work())
         return done
 
     async def idle(self) -> None:

@@ -8,12 +8,13 @@ const ASKED = 6;
 const BUTTONS = 4; // up to so many classes are radio buttons, more are a list to choose from
 
 /** The panel. */
-export function requestPanel(name, classes) {
+export function requestPanel(name, classes, scope) {
   const said = h("p", { class: "result" });
   const rows = h("div", { class: "requests" });
   const send = h("button", { type: "submit", class: "main", disabled: true }, "Send labels");
   const other = h("button", { type: "button", class: "quiet", onclick: () => load() }, "Show other rows");
-  const form = h("form", { onsubmit: submit, onchange: tally }, rows, h("div", { class: "form-foot" }, send, other, said));
+  const allowed = scope !== "read";
+  const form = h("form", { onsubmit: submit, onchange: tally }, rows, h("div", { class: "form-foot" }, allowed ? send : h("span", { class: "hint" }, "To send labels, sign in with a key of the scope adapt."), other, said));
   let busy = false;
 
   function answers() {
@@ -30,6 +31,7 @@ export function requestPanel(name, classes) {
     try {
       const found = await getRequests(name, ASKED);
       rows.replaceChildren(...found.map((row, i) => requestRow(row, classes, i)));
+      for (const input of rows.querySelectorAll("input, select")) input.disabled = !allowed;
       form.classList.toggle("none", !found.length);
       if (!found.length) {
         rows.append(

@@ -30,7 +30,7 @@ export function signInPage(done) {
       { class: "card sign-in" },
       h("h1", {}, "Sign in"),
       h("form", { onsubmit: submit }, h("label", { for: "key" }, "API key"), key, button, wrong),
-      h("p", { class: "hint" }, "A key with the scope ", h("code", {}, "read"), " is enough to look. Labels need ", h("code", {}, "adapt"), ", shadow mode needs ", h("code", {}, "admin"), ". On the server, ", h("code", {}, "baserate serve --help"), " tells how to make one."),
+      h("p", { class: "hint" }, "A key with the scope ", h("code", {}, "read"), " is enough to look. Labels need ", h("code", {}, "adapt"), ", shadow mode needs ", h("code", {}, "admin"), ". Make one on the server: ", h("code", {}, "baserate serve keys create --scope read --data DIR")),
     ),
     title: "Sign in",
     focus: key,

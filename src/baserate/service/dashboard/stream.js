@@ -50,7 +50,7 @@ export async function streamPage(name, { summary, changed, scope }) {
     h(
       "div",
       { class: "columns" },
-      requestPanel(name, stream.classes),
+      requestPanel(name, stream.classes, scope),
       h("section", { class: "card", "aria-labelledby": "events-title" }, h("div", { class: "card-head" }, h("h2", { id: "events-title" }, "What happened")), happened.element),
     ),
     health,

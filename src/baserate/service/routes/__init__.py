@@ -3,5 +3,5 @@
 from baserate.service._web import Route
 from baserate.service.routes import dashboard, health, inference, news, streams
 
-ROUTES: list[Route] = [*health.ROUTES, *streams.ROUTES, *news.ROUTES, *inference.ROUTES, *dashboard.ROUTES]
-"""All routes, the more special ones first."""
+ROUTES: list[Route] = [*streams.ROUTES, *health.ROUTES, *news.ROUTES, *inference.ROUTES, *dashboard.ROUTES]
+"""All routes, the more special and the busier ones first: they are tried in this order."""

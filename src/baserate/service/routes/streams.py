@@ -249,8 +249,8 @@ def _at_random(rows: FloatArray, n: int, rng: np.random.Generator) -> _Drawn:
 
 
 ROUTES = [
-    Route("/v1/streams", get_all, methods=["GET"]),
     Route("/v1/streams/{name}/adapt", adapt, methods=["POST"]),
+    Route("/v1/streams", get_all, methods=["GET"]),
     Route("/v1/streams/{name}/labels", labels, methods=["POST"]),
     Route("/v1/streams/{name}/history", history, methods=["GET"]),
     Route("/v1/streams/{name}/requests", requests, methods=["GET"]),

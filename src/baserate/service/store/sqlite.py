@@ -150,7 +150,7 @@ class SqliteStore:
             connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
 
     async def close(self) -> None:
-        self._writer.close()
+        await self._writer.close()
         self._reader.close()
         if self._lock is not None:
             self._lock.close()

@@ -1,9 +1,9 @@
-"""GroupWriter: one thread that writes, and makes many commits with one fsync."""
+"""GroupWriter: many commits with one fsync, which a thread waits for."""
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from baserate.service.problems import ProblemError, UnavailableError
@@ -27,22 +27,23 @@ class GroupWriter:
     Whatever has been handed over while the disk was busy goes into one transaction, in the order in which it came, so
     that a hundred requests wait for one fsync. A future is done when its statements are on disk.
 
+    Statements are made where they are handed over, as they take microseconds; only the commit, which waits for the
+    disk, is left to a thread. Made in the thread, each of them would wait for its turn of the interpreter.
+
     Parameters
     ----------
     connect : callable
-        Opens the connection, in the thread that uses it.
+        Opens the connection.
     loop : asyncio.AbstractEventLoop
         Where the futures belong.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], loop: asyncio.AbstractEventLoop) -> None:
-        self._connect, self._loop = connect, loop
+        self._connection, self._loop = connect(), loop
+        self._thread = ThreadPoolExecutor(1, "baserate-commit")
         self._jobs: list[_Job] = []
-        self._wake = threading.Condition()
-        self._ending = False
+        self._busy = self._ending = False
         self.commits = 0
-        self._thread = threading.Thread(target=self._run, name="baserate-writer", daemon=True)
-        self._thread.start()
 
     def write(
         self, statements: Sequence[Statement], check: Callable[[sqlite3.Connection], None] | None = None
@@ -56,40 +57,28 @@ class GroupWriter:
             Called before them, in the same transaction; raises `ContradictionError` if they must not be made.
         """
         done: asyncio.Future[None] = self._loop.create_future()
-        with self._wake:
-            if self._ending:
-                done.set_exception(UnavailableError("the server is ending; try again."))
-                return done
-            self._jobs.append(_Job(statements, check, done))
-            self._wake.notify()
+        if self._ending:
+            done.set_exception(UnavailableError("the server is ending; try again."))
+            return done
+        self._jobs.append(_Job(statements, check, done))
+        if not self._busy:
+            self._busy = True
+            self._loop.call_soon(self._make)
         return done
 
-    def close(self) -> None:
-        """Write what is left, and end the thread."""
-        with self._wake:
-            self._ending = True
-            self._wake.notify()
-        self._thread.join()
+    async def close(self) -> None:
+        """Write what is left, and close the connection."""
+        self._ending = True
+        while self._busy:
+            await asyncio.sleep(0.001)
+        self._thread.shutdown()
+        self._connection.close()
 
-    def _run(self) -> None:
-        connection = self._connect()
-        while True:
-            with self._wake:
-                while not self._jobs and not self._ending:
-                    self._wake.wait()
-                jobs, self._jobs = self._jobs, []
-            if not jobs:
-                connection.close()
-                return
-            outcomes = self._commit(connection, jobs)
-            try:
-                self._loop.call_soon_threadsafe(_tell, jobs, outcomes)
-            except RuntimeError:  # the loop is closed: nobody waits any more
-                connection.close()
-                return
-
-    def _commit(self, connection: sqlite3.Connection, jobs: list[_Job]) -> list[BaseException | None]:
+    def _make(self) -> None:
+        """Make all statements that there are, and let the thread commit them."""
+        jobs, self._jobs = self._jobs, []
         outcomes: list[BaseException | None] = [None] * len(jobs)
+        connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
             for i, job in enumerate(jobs):
@@ -104,25 +93,34 @@ class GroupWriter:
                     outcomes[i] = error
                     connection.execute("ROLLBACK TO job")
                 connection.execute("RELEASE job")
-            connection.execute("COMMIT")
-            self.commits += 1
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            outcomes = [UnavailableError(f"the store could not be written ({error}); nothing was counted.")] * len(jobs)
-        return outcomes
+            self._tell(jobs, outcomes, error)
+            return
+        committing = self._loop.run_in_executor(self._thread, connection.execute, "COMMIT")
+        committing.add_done_callback(lambda done: self._tell(jobs, outcomes, done.exception()))
+
+    def _tell(self, jobs: list[_Job], outcomes: list[BaseException | None], error: BaseException | None) -> None:
+        """Say how it went, and go on with what has come meanwhile."""
+        if error is None:
+            self.commits += 1
+        else:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            failure = UnavailableError(f"the store could not be written ({error}); nothing was counted.")
+            outcomes = [failure] * len(jobs)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            if job.done.done():
+                continue
+            if outcome is None:
+                job.done.set_result(None)
+            else:
+                job.done.set_exception(outcome)
+        if self._jobs:
+            self._loop.call_soon(self._make)
+        else:
+            self._busy = False
 
 
 def _execute(connection: sqlite3.Connection, job: _Job) -> None:
     for text, values in job.statements:
         connection.execute(text, values)
-
-
-def _tell(jobs: list[_Job], outcomes: list[BaseException | None]) -> None:
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        if job.done.done():
-            continue
-        if outcome is None:
-            job.done.set_result(None)
-        else:
-            job.done.set_exception(outcome)
