@@ -145,8 +145,7 @@ class Streams:
         """Delete a stream with everything that belongs to it."""
         stream = await self.get(name)
         self._running.pop(name, None)
-        await stream.idle()
-        await self.store.delete(name, stream.number)
+        await self.store.delete(name, await stream.retire())
         self._drop(name)
         self.hub.tell(News("stream", name, {"change": "deleted"}))
 
