@@ -73,8 +73,8 @@ async def call(app):
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(BODY))]
     scope = {
         "type": "http", "method": "POST", "path": "/adapt", "raw_path": b"/adapt", "query_string": b"",
-        "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "scheme": "http", "http_version": "1.1",
-        "root_path": "", "asgi": {"version": "3.0"}, "extensions": {},
+        "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "scheme": "http",
+        "http_version": "1.1", "root_path": "", "asgi": {"version": "3.0"}, "extensions": {},
     }  # fmt: skip
     await app(scope, receive, send)
     assert told[0]["status"] in (200, 201), told

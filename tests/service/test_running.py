@@ -211,7 +211,6 @@ async def test_requests_that_meet_a_deletion_are_counted_before_it_or_not_at_all
         assert last.status_code == 204
         assert {answer.status_code for answer in answers} <= {200, 404}
         with pytest.raises(NotKnownError):
-            await stream.catch_up()
             await stream.learn(rows_entry(0.0, BATCHES[0]))
     with sqlite3.connect(tmp_path / FILE) as base:
         assert base.execute("SELECT COUNT(*) FROM log").fetchone() == (0,)

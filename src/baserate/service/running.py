@@ -76,9 +76,9 @@ class RunningStream:
 
     @property
     def state(self) -> StreamState:
-        """The state as it is in memory."""
+        """The state as it is in memory. Raises `UnavailableError` while it has to be read again: see `catch_up`."""
         if self._state is None:
-            raise NotKnownError(f"there is no stream {self.name!r}; make it with PUT /v1/streams/{self.name}.")
+            raise UnavailableError(f"the stream {self.name!r} is being read again; try again.")
         return self._state
 
     async def load(self) -> None:
