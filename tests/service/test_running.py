@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from baserate.service.checking import check_store
-from baserate.service.problems import UnavailableError
+from baserate.service.entries import rows_entry
+from baserate.service.problems import NotKnownError, UnavailableError
 from baserate.service.store.sqlite import FILE, SqliteStore
 from tests.service.served import CLASSES, adapt, body, in_loop, made, outputs, serving, state_of
 
@@ -185,3 +186,31 @@ async def test_a_batch_meant_for_other_classes_is_not_taken_in(tmp_path):
         after = await adapt(client, BATCHES[0], labels=["ham"] * 10)
         assert after.json()["labels"] == [turned[int(row.argmax())] for row in np.array(after.json()["proba"])]
         assert stream.state.definition.classes == turned
+
+
+@in_loop
+async def test_a_batch_id_from_before_a_refit_is_not_answered_with_other_columns(tmp_path):
+    async with serving(tmp_path) as client:
+        await made(client)
+        await adapt(client, BATCHES[0], batch_id="a")
+        proba, y = outputs(300, 9, k=4)
+        classes = [*CLASSES, "scam"]
+        await client.put("/v1/streams/mail?refit=true", json=body(proba=proba, y=y, classes=classes))
+        again = await adapt(client, outputs(10, 1, k=4)[0], batch_id="a")
+        assert again.status_code == 409
+        assert "before a refit" in again.json()["error"]
+
+
+@in_loop
+async def test_requests_that_meet_a_deletion_are_counted_before_it_or_not_at_all(tmp_path):
+    async with serving(tmp_path) as client:
+        stream = await made(client)
+        requests = [adapt(client, BATCHES[0]) for _ in range(20)]
+        deletion = client.delete("/v1/streams/mail")
+        *answers, last = await asyncio.gather(*requests, deletion)
+        assert last.status_code == 204
+        assert {answer.status_code for answer in answers} <= {200, 404}
+        with pytest.raises(NotKnownError):
+            await stream.learn(rows_entry(0.0, BATCHES[0]))
+    with sqlite3.connect(tmp_path / FILE) as base:
+        assert base.execute("SELECT COUNT(*) FROM log").fetchone() == (0,)

@@ -76,9 +76,9 @@ class RunningStream:
 
     @property
     def state(self) -> StreamState:
-        """The state as it is in memory."""
+        """The state as it is in memory. Raises `UnavailableError` while it has to be read again: see `catch_up`."""
         if self._state is None:
-            raise NotKnownError(f"there is no stream {self.name!r}; make it with PUT /v1/streams/{self.name}.")
+            raise UnavailableError(f"the stream {self.name!r} is being read again; try again.")
         return self._state
 
     async def load(self) -> None:
@@ -122,7 +122,7 @@ class RunningStream:
         answer : bool
             Whether somebody waits for the adapted rows.
         """
-        body = b"" if batch_id is None else hashlib.blake2b(_same(entry, answer), digest_size=16).digest()
+        body = b"" if batch_id is None else hashlib.blake2b(_same(entry, answer, meant), digest_size=16).digest()
         return await self._ask(entry=entry, batch_id=batch_id, body=body, answer=answer, meant=meant)
 
     async def refit(self, holdout: Holdout) -> None:
@@ -150,6 +150,12 @@ class RunningStream:
         """Return when nothing is under way."""
         while self._task is not None:
             await asyncio.wait([self._task])
+
+    async def retire(self) -> int:
+        """Take in nothing any more, and return the number under which the store has the stream."""
+        await self.idle()
+        number, self.number = self.number, -1
+        return number
 
     async def _work(self) -> None:
         try:
@@ -203,7 +209,8 @@ class RunningStream:
             if seen is not None:
                 if seen.body != one.body:
                     raise ConflictError(
-                        f"batch_id {one.batch_id!r:.100} was used for another body; give each batch its own.",
+                        f"batch_id {one.batch_id!r:.100} was used for another body, or before a refit; give each batch "
+                        "its own.",
                         "batch_id",
                     )
                 return unpack_answer(seen.answer)
@@ -237,9 +244,9 @@ class RunningStream:
         self._log_entries, self._log_bytes, self._snapshot_bytes = 0, 0, len(snapshot)
 
 
-def _same(entry: Entry, answer: bool) -> bytes:
-    """Return what makes two requests the same: everything but the time."""
-    return msgspec.msgpack.encode([answer, *msgspec.structs.astuple(entry)[1:]])
+def _same(entry: Entry, answer: bool, meant: str) -> bytes:
+    """Return what makes two requests the same: everything but the time, and the definition that they were read with."""
+    return msgspec.msgpack.encode([answer, meant, *msgspec.structs.astuple(entry)[1:]])
 
 
 def _settle(results: list[tuple[_Ask, Any]]) -> None:

@@ -84,11 +84,15 @@ class Streams:
                 if name not in self._running:
                     with contextlib.suppress(NotKnownError):
                         await self._load(name)
-        return [self._running[name] for name in sorted(self._running)]
+        for stream in list(self._running.values()):
+            if not stream.is_read:
+                with contextlib.suppress(NotKnownError):
+                    await stream.catch_up()
+        return self.loaded()
 
     def loaded(self) -> list[RunningStream]:
         """Return the streams that are in memory."""
-        return [self._running[name] for name in sorted(self._running)]
+        return [self._running[name] for name in sorted(self._running) if self._running[name].is_read]
 
     async def get(self, name: str) -> RunningStream:
         """Return a stream. Raises `NotKnownError` if there is none of that name."""
@@ -148,8 +152,7 @@ class Streams:
         """Delete a stream with everything that belongs to it."""
         stream = await self.get(name)
         self._running.pop(name, None)
-        await stream.idle()
-        await self.store.delete(name, stream.number)
+        await self.store.delete(name, await stream.retire())
         self._drop(name)
         self.hub.tell(News("stream", name, {"change": "deleted"}))
 
@@ -181,7 +184,7 @@ class Streams:
             self._caught_up = time.monotonic()
             for stream in self.loaded():
                 if self.hub.watched(stream.name):
-                    with contextlib.suppress(NotKnownError):
+                    with contextlib.suppress(ProblemError):
                         await stream.catch_up()
         for name in list(self._moved):
             moved, before, begun = self._running.get(name), self.points.get(name), time.perf_counter()
@@ -194,7 +197,7 @@ class Streams:
             self._moved.pop(name, None)
             try:
                 point = read_point(moved.state, now, before)
-            except NotKnownError:
+            except ProblemError:
                 continue
             self.points[name] = point
             found.append((moved.number, point.at, pack_point(point)))
