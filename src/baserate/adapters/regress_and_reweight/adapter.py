@@ -271,6 +271,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         flags = {"enabled": self.enabled, "transductive": self.transductive}
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
+        predicted = own if correction.off_ else None
 
         # Learn: move the tracker, remember samples for late labels, let labels judge the correction.
         if names:
@@ -285,7 +286,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
-        verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
+        verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels, predicted), self.tracker_)
         correction.heed(verdict, self.rounds_)
         return step if self.class_names_ is None else NamedStep.of(step, self.classes_)
 
