@@ -182,9 +182,11 @@ def _figures(found: Backtest, axis: _Axis) -> str:
         ),
         (
             _mix_chart(found, moving),
-            f"Line chart: the share of {name} among the labels, as the default tracked it, with its band, and in hindsight.",
+            f"Line chart: the share of {name} among the labels, as the default tracked it, with its band, and looking "
+            "back.",
             f"The {which}; {percent(found.source_prior[moving])} of the holdout. Tracked without "
-            f"labels, with a {100 * LEVEL:.0f} % band; dashed: from the outputs of all rounds, those after it included. {shaded}",
+            f"labels, with a {100 * LEVEL:.0f} % band; dashed: from the outputs of all rounds, later ones included. "
+            f"{shaded}",
         ),
         *([] if trust.untested else [_evidence_figure(found, alarm)]),
         (
