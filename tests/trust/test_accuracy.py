@@ -241,3 +241,26 @@ def test_classes_that_cannot_be_told_apart_widen_the_limits():
         right = (rows.argmax(axis=1) == truth).mean()
         assert low < right < high
         assert high - low > 0.3
+
+
+def test_labels_put_right_a_model_that_is_sure_and_wrong():
+    rng = np.random.default_rng(0)
+    held = np.arange(400) % 2
+    sure = np.where(np.eye(2)[held] == 1.0, 0.95, 0.05)
+    sure[::20] = sure[::20, ::-1]
+    estimate = AccuracyEstimate().fit(sure, held)
+    y = rng.integers(2, size=4000)
+    wrong = np.where(rng.random(4000) < 0.4, 1 - y, y)  # 60 % right, and as sure as ever
+    proba = np.where(np.eye(2)[wrong] == 1.0, 0.95, 0.05)
+    told = np.where(rng.random(4000) < 0.05, y, -1)
+    estimate.update(proba, [0.5, 0.5])
+    assert estimate.estimate().low > 0.8
+    estimate.reset()
+    estimate.update(proba, [0.5, 0.5], told)
+    value, low, high = estimate.estimate()
+    assert low < 0.6 < high
+    assert abs(value - 0.6) < 0.1
+    few = np.where(np.cumsum(told >= 0) <= 19, told, -1)
+    estimate.reset()
+    estimate.update(proba, [0.5, 0.5], few)
+    assert estimate.estimate().low > 0.8  # too few to tell

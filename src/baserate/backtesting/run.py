@@ -21,6 +21,7 @@ from baserate.backtesting.sentence import SIMPLER, Anchor, advice, simpler, verd
 from baserate.backtesting.tuned import tuned_rule
 from baserate.decisions import DecisionRule, decision_rule
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.smoothing import Smoothed, smooth
 from baserate.validation import (
     check_all_classes_present,
     check_held_proba,
@@ -75,6 +76,8 @@ class Backtest(NamedTuple):
         The threshold that was tuned on the holdout, with costs of two classes or a threshold.
     beyond_tuned : Change or None
         The change from that threshold to the default, in the measure of the verdict.
+    smoothed : Smoothed
+        The class mix of each round from the outputs of all rounds, without labels: `baserate.smooth`.
     """
 
     scores: list[Score]
@@ -96,6 +99,7 @@ class Backtest(NamedTuple):
     rule: DecisionRule
     tuned: DecisionRule | None
     beyond_tuned: Change | None
+    smoothed: Smoothed
 
     @property
     def measure(self) -> Measure:
@@ -220,6 +224,9 @@ def backtest(
     adapters, left_out = chosen(seen.path, methods)
     tuned = tuned_rule(held, held_y, rule)
     played, trust, notes = _replay_all(adapters, log, (held, held_y), rule, tuned, names, watch)
+    default = adapters[DEFAULT]
+    assert isinstance(default, RegressAndReweight)
+    smoothed = smooth(default, log.proba, log.starts)
     blocks = draw_blocks(log.n_rounds, level, np.random.default_rng(seed))
 
     def beyond(anchor: str) -> Change:
@@ -247,6 +254,7 @@ def backtest(
         rule,
         tuned,
         None if tuned is None else beyond(TUNED),
+        smoothed,
     )
 
 

@@ -134,6 +134,14 @@ def adapt(
     ] = None,
     costs: Costs = None,
     threshold: Threshold = None,
+    hindsight: Annotated[
+        bool,
+        typer.Option(
+            "--hindsight",
+            help="STREAM is complete: predict each round by the class mix of all rounds (the whole file in memory).",
+            rich_help_panel=ROUNDS,
+        ),
+    ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -253,6 +261,9 @@ def adapt(
         check_separator_is_used(between, job.stream, job.holdout, job.late)
     except ValueError as error:
         fail(str(error))
+    if hindsight:
+        _run_in_hindsight(job, as_json)
+        return
     if report is not None:
         _check_report(report, job)
     done = _run(job)
@@ -261,6 +272,27 @@ def adapt(
         complain("note: no report was written, because others were taken in after this file.")
     elif report is not None:
         _report(report, done, job, as_json)
+
+
+def _run_in_hindsight(job: "AdaptJob", as_json: bool) -> None:
+    from baserate.files.adapting.in_hindsight import adapt_in_hindsight
+
+    try:
+        with kept_warnings() as told:
+            done = adapt_in_hindsight(job)
+    except (ValueError, TypeError, ModuleNotFoundError) as error:
+        fail(as_note(" ".join(str(error).split())))
+    except OSError as error:
+        fail(f"could not read or write {error.filename or job.stream.shown} ({error.strerror or error}).", FAILURE)
+    for text in told:
+        complain(f"note: {as_note(text)}")
+    if as_json:
+        say(json.dumps(done._asdict(), indent=2), err=job.out.is_stream)
+        return
+    said = (
+        f"{done.rows:,} rows in {done.rounds:,} rounds, by the class mix in hindsight; {done.changed:,} changed class."
+    )
+    say(said, err=job.out.is_stream)
 
 
 def _check_report(report: Path, job: "AdaptJob") -> None:

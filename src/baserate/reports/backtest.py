@@ -27,11 +27,13 @@ _TITLE = "Would it have helped?"
 _POINTS = 400
 _TRUTH = "share among the labels"
 _EVIDENCE = "evidence"
+_SMOOTHED = "looking back, without labels"
 _STYLES = {
     DEFAULT: LineStyle("line0", ()),
     HINDSIGHT: LineStyle("ink", (1.0, 1.5)),
     _TRUTH: LineStyle("truth", ()),
     _EVIDENCE: LineStyle("line1", ()),
+    _SMOOTHED: LineStyle("line2", (4.0, 2.0)),
 }
 _SAVED = {
     "error": "Mistakes avoided", "cost": "Cost saved", "log-loss": "Log loss saved", "brier": "Brier score saved",
@@ -180,9 +182,11 @@ def _figures(found: Backtest, axis: _Axis) -> str:
         ),
         (
             _mix_chart(found, moving),
-            f"Line chart: the share of {name} among the labels, and as the default tracked it, with its band.",
+            f"Line chart: the share of {name} among the labels, as the default tracked it, with its band, and looking "
+            "back.",
             f"The {which}; {percent(found.source_prior[moving])} of the holdout. Tracked without "
-            f"labels, with a {100 * LEVEL:.0f} % band. {shaded}",
+            f"labels, with a {100 * LEVEL:.0f} % band; dashed: from the outputs of all rounds, later ones included. "
+            f"{shaded}",
         ),
         *([] if trust.untested else [_evidence_figure(found, alarm)]),
         (
@@ -269,6 +273,7 @@ def _mix(found: Backtest, moving: int) -> dict[str, Line]:
     limits = {"low": trust.low[:, moving].tolist(), "high": trust.high[:, moving].tolist()}
     return {
         _TRUTH: _line(_frequencies(found)[:, moving]),
+        _SMOOTHED: _line(found.smoothed.prior[:, moving]),
         DEFAULT: Line((trust.looks + 1).tolist(), tracked.tolist(), **limits),
     }
 

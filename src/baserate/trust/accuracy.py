@@ -1,6 +1,6 @@
-"""AccuracyEstimate: the accuracy of the adapted model, estimated without labels."""
+"""AccuracyEstimate: the accuracy of the adapted model, estimated with or without labels."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,16 @@ from baserate.state.declarations import LONGEST, Saved, Whole, floats
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._kept_holdout import SAVED, KeptHoldout, fits_holdout
 from baserate.trust._label_estimates import label_estimates
-from baserate.validation import check_fitted, check_integer, check_prior, check_proba, check_real
+from baserate.trust.prediction_powered import LabelledSums, powered
+from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba, check_real
 
 _FULL = 64  # number of parts of a full window
 _PARTS = 2 * _FULL  # places for parts, some of which are cut short because the class mix has moved
 _ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
+_FEWEST = 20.0  # labels in the window with which the estimate is theirs
 _GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
+
+_NO_LABELS, _NO_WEIGHTS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 def _fits_together(saved: Saved) -> str:
@@ -39,8 +43,8 @@ class Accuracy(NamedTuple):
     high: float
 
 
-class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
-    r"""Accuracy of a re-weighted model over the last samples, estimated from probabilities alone.
+class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
+    r"""Accuracy of a re-weighted model over the last samples, estimated from probabilities, and labels if there are.
 
     `update` takes O(n k) time for n samples. `estimate` takes O(n k) for a holdout of n samples if the mix was
     constant, and up to 128 times that if it was not.
@@ -74,6 +78,11 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
     quantiles of a beta distribution. Where the model cannot tell some classes apart at all, they allow for every split
     of these classes' joint share.
 
+    With 20 labels or more in the window, the estimate is prediction-powered: the mean confidence, plus the mean of
+    right minus confidence over labelled samples, as much of it as makes the variance smallest. Its limits are Wilson's,
+    for as many labels as it is worth. They hold whatever the model does, if samples were chosen for labels at random;
+    else, give weights.
+
     Examples
     --------
     >>> import numpy as np
@@ -100,9 +109,17 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
             "_confidence": floats(_PARTS, low=0.0),
             "_outputs": floats(_PARTS, "k", low=0.0),
             "_priors": floats(_PARTS, "k", low=0.0),
+            "_labelled": floats(_PARTS, len(LabelledSums._fields), low=0.0),
         },
         check=_fits_together,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which kept nothing of labels."""
+        return params, {**state, "_labelled": np.zeros((_PARTS, len(LabelledSums._fields)))} if state else state
 
     def __init__(self, window: int = 5000) -> None:
         self.window = window
@@ -133,8 +150,9 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         self._confidence = np.zeros(_PARTS)
         self._outputs = np.zeros((_PARTS, k))
         self._priors = np.zeros((_PARTS, k))
+        self._labelled = np.zeros((_PARTS, len(LabelledSums._fields)))
 
-    def update(self, proba: ArrayLike, prior: ArrayLike) -> None:
+    def update(self, proba: ArrayLike, prior: ArrayLike, y: ArrayLike | None = None) -> None:
         """Add a round to the window.
 
         Parameters
@@ -143,15 +161,27 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
             The calibrated model's probabilities, before re-weighting.
         prior : (k,) array
             The class mix that they were re-weighted to.
+        y : (n,) array of int, optional
+            Labels where they are known, -1 or NaN where not.
         """
         check_fitted(self, "source_prior_")
         k = len(self.source_prior_)
         rows, mix = check_proba(proba, k), check_prior(prior, k)
         starts = np.array([0, len(rows)])
         adapted = reweight(rows, log_ratio(mix, self.source_prior_)[np.newaxis], starts)
-        self.take_in(rows, adapted, mix[np.newaxis], starts)
+        labels = None if y is None else check_labels(y, len(rows), k, missing=True)
+        self.take_in(rows, adapted, mix[np.newaxis], starts, labels)
 
-    def take_in(self, rows: FloatArray, adapted: FloatArray, priors: FloatArray, starts: IntArray) -> None:
+    def take_in(
+        self,
+        rows: FloatArray,
+        adapted: FloatArray,
+        priors: FloatArray,
+        starts: IntArray,
+        labels: IntArray | None = None,
+        predicted: IntArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> None:
         """Add rounds that an adapter has checked and predicted already; nothing is checked again.
 
         Parameters
@@ -164,6 +194,12 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
             The class mix that each round was re-weighted to.
         starts : (m + 1,) array of int
             Round j is the rows ``starts[j]:starts[j + 1]``.
+        labels : (n,) array of int, optional
+            -1 where there is none.
+        predicted : (n,) array of int, optional
+            The classes that were predicted, where those are not the most probable ones of `adapted`.
+        weights : (n,) array, optional
+            One over the probability with which each sample was chosen to be labelled. Default: it was the same for all.
         """
         self._current = _count(
             self._current,
@@ -171,10 +207,14 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
             self._confidence,
             self._outputs,
             self._priors,
+            self._labelled,
             rows,
             adapted,
             priors,
             starts,
+            _NO_LABELS if labels is None else labels,
+            _NO_LABELS if predicted is None else predicted,
+            _NO_WEIGHTS if weights is None else weights,
             self.window,
         )
 
@@ -196,6 +236,12 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate"):
         parts = self._recent()
         if len(parts) == 0:
             return Accuracy(float("nan"), 0.0, 1.0)
+        labelled = LabelledSums(*self._labelled[parts].sum(axis=0)[:, np.newaxis])
+        if labelled.n[0] >= _FEWEST:
+            size = self._sizes[parts].sum()
+            found = powered(labelled, np.array([self._confidence[parts].sum() / size]), np.array([size]))
+            least, most = found.limits(level)
+            return Accuracy(float(found.value[0]), float(least[0]), float(most[0]))
         value, variance = self._moments(parts)
         value, tail = float(np.clip(value, 0.0, 1.0)), 0.5 * (1.0 - level)
         low, high = beta_mixture_quantiles(
@@ -269,10 +315,14 @@ def _count(
     confidence: FloatArray,
     outputs: FloatArray,
     priors: FloatArray,
+    labelled: FloatArray,
     rows: FloatArray,
     adapted: FloatArray,
     mixes: FloatArray,
     starts: IntArray,
+    labels: IntArray,
+    predicted: IntArray,
+    weights: FloatArray,
     window: int,
 ) -> int:
     """Add samples to the current part of a window, or to new parts; return the part that is current afterwards."""
@@ -286,11 +336,22 @@ def _count(
             if moved or sizes[current] * _FULL >= window:
                 current, moved = (current + 1) % _PARTS, False
                 sizes[current], confidence[current], outputs[current], priors[current] = 0.0, 0.0, 0.0, 0.0
-            largest = 0.0
+                labelled[current] = 0.0
+            largest, chosen = 0.0, 0
             for c in range(k):
-                largest = max(largest, adapted[i, c])
+                if adapted[i, c] > largest:
+                    largest, chosen = adapted[i, c], c
                 outputs[current, c] += rows[i, c]
                 priors[current, c] += mixes[j, c]
             sizes[current] += 1.0
             confidence[current] += largest
+            if len(labels) > 0 and labels[i] >= 0:
+                weight = weights[i] if len(weights) > 0 else 1.0
+                right = 1.0 if labels[i] == (predicted[i] if len(predicted) > 0 else chosen) else 0.0
+                labelled[current, 0] += weight
+                labelled[current, 1] += weight * weight
+                labelled[current, 2] += weight * right
+                labelled[current, 3] += weight * largest
+                labelled[current, 4] += weight * right * largest
+                labelled[current, 5] += weight * largest * largest
     return current

@@ -67,6 +67,8 @@ class Round(NamedTuple):
     used : (k,) array
         The class prior that they were predicted with.
     labels : (n,) array of int or None
+    predicted : (n,) array of int or None
+        The classes that were predicted, where those are not the most probable ones of `adapted`.
     """
 
     raw: FloatArray
@@ -74,6 +76,7 @@ class Round(NamedTuple):
     adapted: FloatArray
     used: FloatArray
     labels: IntArray | None
+    predicted: IntArray | None = None
 
 
 class Verdict(NamedTuple):
@@ -215,7 +218,9 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """
         raw, n = seen.raw, len(seen.raw)
         if self.known_ and n > 0:
-            self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], np.array([0, n]))
+            starts = np.array([0, n])
+            told = (seen.labels, seen.predicted)
+            self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], starts, *told)
             if self._band_takes_rounds:
                 self._band.update(seen.calibrated, tracker, seen.labels)
         if self.alpha is None:

@@ -270,6 +270,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         flags = {"enabled": self.enabled, "transductive": self.transductive}
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if correction.off_ or not self.enabled else foreseen, prior, flags)
+        predicted = raw.argmax(axis=1) if correction.off_ else None
 
         # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
         correction.take_in(raw, calibrated, labels, chosen)
@@ -283,7 +284,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
-        verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels), self.tracker_)
+        verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels, predicted), self.tracker_)
         correction.heed(verdict, self.rounds_)
         if labels is not None or self._selection is not None:
             self._selection = watch_round(self._selection, self.classes_, raw.argmax(axis=1), labels, chosen)

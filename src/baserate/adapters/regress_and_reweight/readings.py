@@ -164,9 +164,11 @@ class TrustReadings(Component):
 
     @guarded
     def estimated_accuracy(self, level: float = 0.9) -> Accuracy:
-        """Estimate the accuracy of the adapted predictions of the last 5,000 samples, without labels.
+        """Estimate the accuracy of the adapted predictions of the last 5,000 samples.
 
-        Changes nothing. In shadow mode it is the accuracy they would have had.
+        Without labels, it relies on label shift; with 20 or more among these samples, it is prediction-powered, and its
+        limits hold whatever the model does if samples were chosen for labels at random. Labels that come late do not
+        count here. Changes nothing. In shadow mode it is the accuracy they would have had.
 
         Parameters
         ----------

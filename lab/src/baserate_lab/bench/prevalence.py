@@ -1,0 +1,151 @@
+"""A year of weekly shares with a few audits: ``python -m baserate_lab.bench.prevalence``.
+
+A model of AUC 0.85 scores 2,000 rows a week; 1 % are positive, and 50 rows a week are audited at random. The holdout
+has
+5,000 rows, a tenth of them positive. `baserate.smoothing.prevalence` is compared with the audits of each week alone
+(Wilson's limits) and with QuaPy's bootstrap on each week, if QuaPy is installed. In *broken* years the negatives move
+towards the positives in week 20, which is no label shift.
+"""
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from baserate.adapters import RegressAndReweight
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
+from baserate.smoothing import prevalence
+from baserate_lab.bench.tables import to_markdown
+from baserate_lab.bench.trust.quapy_bands import Bootstrap
+
+WEEKS, SHARE, SOURCE, HOLDOUT = 52, 0.01, 0.1, 5000
+KINDS = ("constant", "season", "jump", "noisy")
+BROKEN = 20
+"""The week in which a broken year breaks."""
+_DISTANCE = float(np.sqrt(2.0) * norm.ppf(0.85))  # of two normal classes with that AUC
+_MOVED = 0.3
+
+
+class PrevalenceRow(NamedTuple):
+    """Coverage of the true rate over weeks and years, mean width and RMSE in points."""
+
+    kind: str
+    broken: bool
+    method: str
+    coverage: float
+    width: float
+    rmse: float
+
+
+def rates(kind: str, rng: np.random.Generator) -> FloatArray:
+    """The true share of positives in each week."""
+    t = np.arange(WEEKS)
+    return {
+        "constant": np.full(WEEKS, SHARE),
+        "season": SHARE * (1.0 + 0.6 * np.sin(2.0 * np.pi * t / WEEKS)),
+        "jump": np.where(t < WEEKS // 2, 0.6 * SHARE, 1.4 * SHARE),
+        "noisy": SHARE * np.exp(0.4 * rng.normal(size=WEEKS) - 0.08),
+    }[kind]
+
+
+def scores(y: IntArray, rng: np.random.Generator, moved: float = 0.0) -> FloatArray:
+    """Calibrated outputs for a tenth of positives, while nothing has moved."""
+    x = rng.normal(size=len(y)) + _DISTANCE * y + moved * (y == 0)
+    odds = SOURCE / (1.0 - SOURCE) * np.exp(_DISTANCE * x - 0.5 * _DISTANCE**2)
+    return np.column_stack([1.0 / (1.0 + odds), odds / (1.0 + odds)])
+
+
+def year(
+    kind: str, seed: int, *, rows: int, audits: int, broken: bool, quantifiers: Sequence[str], level: float = 0.9
+) -> dict[str, FloatArray]:
+    """For each method, whether the limits hold the rate of each week, their width, and the squared error."""
+    rng = np.random.default_rng([seed, KINDS.index(kind), broken])
+    held = (rng.random(HOLDOUT) < SOURCE).astype(np.int64)
+    holdout = scores(held, rng)
+    adapter = RegressAndReweight().fit(holdout, held)
+    q = rates(kind, rng)
+    y = (rng.random((WEEKS, rows)) < q[:, np.newaxis]).astype(np.int64)
+    weeks = [scores(y[t], rng, _MOVED if broken and t >= BROKEN else 0.0) for t in range(WEEKS)]
+    labels = np.full((WEEKS, rows), UNLABELLED)
+    for t in range(WEEKS):
+        chosen = rng.choice(rows, audits, replace=False)
+        labels[t, chosen] = y[t, chosen]
+    starts = np.arange(0, WEEKS * rows + 1, rows)
+    found = prevalence(adapter, np.concatenate(weeks), starts, labels.ravel(), level=level)
+    assert found.audited is not None
+    assert found.labels_alone is not None
+    named = {
+        "audits and model": found.audited,
+        "hindsight": found.hindsight,
+        "causal": found.causal,
+        "audits of the week": found.labels_alone,
+    }
+    limits = {name: (some.prior[:, 1], some.low[:, 1], some.high[:, 1]) for name, some in named.items()}
+    for name in quantifiers:
+        bootstrap = Bootstrap(name, adapter.calibrate(holdout), held, resampled_holdouts=False, seed=seed)
+        low, high = np.array([bootstrap.interval(adapter.calibrate(week))[1] for week in weeks]).T
+        limits[f"QuaPy's {name}, each week"] = (0.5 * (low + high), low, high)
+    return {
+        name: np.array([(low <= q) & (q <= high), high - low, (value - q) ** 2])
+        for name, (value, low, high) in limits.items()
+    }
+
+
+def measure(
+    kind: str, n_years: int, *, rows: int, audits: int, broken: bool, quantifiers: Sequence[str], seed: int = 0
+) -> list[PrevalenceRow]:
+    """One row per method."""
+    years = [
+        year(kind, seed + i, rows=rows, audits=audits, broken=broken, quantifiers=quantifiers) for i in range(n_years)
+    ]
+    found = []
+    for method in years[0]:
+        held, width, squares = np.mean([one[method].mean(axis=1) for one in years], axis=0)
+        found.append(PrevalenceRow(kind, broken, method, held, 100 * width, 100 * float(np.sqrt(squares))))
+    return found
+
+
+def table(rows: Sequence[PrevalenceRow]) -> str:
+    """Rows as a Markdown table."""
+    head = ["rate", "method", "coverage %", "mean width, points", "RMSE, points"]
+    cells = [
+        [
+            f"{r.kind}{', broken' if r.broken else ''}",
+            r.method,
+            f"{100 * r.coverage:.1f}",
+            f"{r.width:.2f}",
+            f"{r.rmse:.2f}",
+        ]
+        for r in rows
+    ]
+    return to_markdown(head, cells, text=(0, 1))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--years", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--audits", type=int, default=50)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--quapy", nargs="*", default=["EMQ", "PACC"], help="quantifiers; none without QuaPy")
+    parser.add_argument("--seed", type=int, default=100)
+    asked = parser.parse_args()
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for broken in (False, True):
+            for kind in asked.kinds:
+                quantifiers = asked.quapy if not broken else []
+                rows += measure(
+                    kind, asked.years, rows=asked.rows, audits=asked.audits, broken=broken, quantifiers=quantifiers,
+                    seed=asked.seed,
+                )  # fmt: skip
+    print(table(rows))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""``baserate adapt --hindsight``: a complete file, each round by the class mix of all rounds."""
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from baserate import RegressAndReweight, reweight, smooth
+from baserate.cli import app
+
+
+def outputs(y, rng):
+    odds = np.exp(2.0 * (rng.normal(size=len(y)) + 2.0 * y - 1.0))
+    return odds / (1.0 + odds)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where, rng = tmp_path_factory.mktemp("hindsight"), np.random.default_rng(0)
+    held = rng.integers(2, size=500)
+    p = outputs(held, rng)
+    pl.DataFrame({"p_a": 1 - p, "p_b": p, "label": np.array(["a", "b"])[held]}).write_csv(where / "holdout.csv")
+    y = (rng.random(600) < 0.1).astype(int)
+    p = outputs(y, rng)
+    key = np.where(np.arange(600) % 3 == 0, "x", "y")
+    pl.DataFrame({"id": np.arange(600), "shop": key, "p_a": 1 - p, "p_b": p}).write_csv(where / "log.csv")
+    return where
+
+
+def run(folder, *words):
+    return CliRunner().invoke(app, ["adapt", str(folder / "log.csv"), "--hindsight", *map(str, words)])
+
+
+def test_rows_are_predicted_by_the_smoothed_mix(folder):
+    out = folder / "out.csv"
+    found = run(folder, "--holdout", folder / "holdout.csv", "--rounds", "50", "-o", out)
+    assert found.exit_code == 0, found.output
+    assert "600 rows in 12 rounds" in found.output
+    held, log, adapted = (pl.read_csv(folder / name) for name in ("holdout.csv", "log.csv", "out.csv"))
+    y = (held["label"] == "b").to_numpy().astype(int)
+    adapter = RegressAndReweight().fit(held[["p_a", "p_b"]].to_numpy(), y)
+    proba = log[["p_a", "p_b"]].to_numpy()
+    mix = smooth(adapter, proba, np.arange(0, 601, 50))
+    expected = reweight(adapter.calibrate(proba)[50:100], adapter.source_prior_, mix.prior[1])
+    np.testing.assert_allclose(adapted[["adapted_p_a", "adapted_p_b"]].to_numpy()[50:100], expected, atol=1e-12)
+    assert adapted.columns[:4] == log.columns
+    assert adapted["adapted_round"].to_list() == (1 + np.arange(600) // 50).tolist()
+    table = pl.read_csv(folder / "out.rounds.csv")
+    np.testing.assert_allclose(table[["prior_a", "prior_b"]].to_numpy(), mix.prior, atol=1e-12)
+
+
+def test_keys_have_mixes_of_their_own(folder):
+    out = folder / "keyed.parquet"
+    found = run(folder, "--holdout", folder / "holdout.csv", "--key", "shop", "-o", out, "--json")
+    assert found.exit_code == 0, found.output
+    table = pl.read_csv(folder / "keyed.rounds.csv")
+    assert set(table["key"]) == {"x", "y"}
+    assert table["rows"].sum() == 600
+    assert len(pl.read_parquet(out)) == 600
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--state", "s.baserate"], "--state is for streams that go on"),
+        (["--threshold", "0.3"], "do not go with --hindsight"),
+    ],
+)
+def test_what_needs_a_stream_is_refused(folder, words, said):
+    found = run(folder, "--holdout", folder / "holdout.csv", "-o", folder / "refused.csv", *words)
+    assert found.exit_code == 2
+    assert said in found.output
+    assert not (folder / "refused.csv").exists()
+
+
+def test_a_pipe_is_refused(folder):
+    words = ["adapt", "-", "--hindsight", "--holdout", str(folder / "holdout.csv"), "-o", str(folder / "x.csv")]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2
+    assert "cannot take a pipe" in found.output
