@@ -69,6 +69,8 @@ class Round(NamedTuple):
     labels : (n,) array of int or None
     predicted : (n,) array of int or None
         The classes that were predicted, where those are not the most probable ones of `adapted`.
+    chosen : (n,) array or None
+        The probability with which each labelled sample was chosen for a label, if that is known.
     """
 
     raw: FloatArray
@@ -77,6 +79,7 @@ class Round(NamedTuple):
     used: FloatArray
     labels: IntArray | None
     predicted: IntArray | None = None
+    chosen: FloatArray | None = None
 
 
 class Verdict(NamedTuple):
@@ -219,7 +222,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         raw, n = seen.raw, len(seen.raw)
         if self.known_ and n > 0:
             starts = np.array([0, n])
-            told = (seen.labels, seen.predicted)
+            told = (seen.labels, seen.predicted, None if seen.chosen is None else 1.0 / seen.chosen)
             self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], starts, *told)
             if self._band_takes_rounds:
                 self._band.update(seen.calibrated, tracker, seen.labels)

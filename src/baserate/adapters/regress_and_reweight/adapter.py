@@ -284,7 +284,8 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
-        verdict = self._monitor.take_in(Round(raw, calibrated, foreseen, used, labels, predicted), self.tracker_)
+        seen = Round(raw, calibrated, foreseen, used, labels, predicted, chosen)
+        verdict = self._monitor.take_in(seen, self.tracker_)
         correction.heed(verdict, self.rounds_)
         if labels is not None or self._selection is not None:
             self._selection = watch_round(self._selection, self.classes_, raw.argmax(axis=1), labels, chosen)
