@@ -166,6 +166,7 @@ async def test_a_login_lasts_until_its_end_or_its_keys(tmp_path):
             "name": name,
             "scope": "read",
             "open": False,
+            "ready": True,
         }
         value = told.split(";")[0]
         for forged in (
