@@ -54,7 +54,7 @@ BAD: dict[str, list[Any]] = {
     "level": [0.0, 1.0, -0.5, 90, np.nan, "0.9", None],
     "n": BAD_COUNTS,
     "y_probability": [0.0, -0.5, 1.5, np.nan, "half", [0.5] * 59, [[0.5] * 60], [*[0.5] * 59, 0.0], 1j, {"a": 1}],
-    "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, [*range(59), None], "a", 1],
+    "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, "a", 1],
 }  # fmt: skip
 
 
