@@ -18,6 +18,7 @@ import files
 import layers
 import measurements
 import mixture
+import portfolio
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -56,6 +57,7 @@ def plan(full):
         ("LikelihoodMixture, 10^6 rounds", mixture.long_run),
         ("the light profile", mixture.profiles),
         ("the default adapter", mixture.default_adapter),
+        ("the portfolio of corrections", portfolio.portfolio),
         ("LikelihoodMixture, 1,000 classes", mixture.many_classes),
         ("LikelihoodMixture, T = 10,000", mixture.whole_run),
         ("predict_proba", measurements.predict_many),

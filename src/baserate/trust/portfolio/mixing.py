@@ -20,7 +20,7 @@ from baserate.trust.portfolio.candidates import (
     say,
 )
 
-MOST = 64
+MOST = 32
 """Labels of a round that are learned from; of more, about this many from all over the round."""
 FURTHEST = 7.0
 """Largest log-offset of a candidate: a mixture must not hang on one that rules a class out."""
