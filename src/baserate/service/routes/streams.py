@@ -2,11 +2,9 @@
 
 import asyncio
 import time
-from typing import NamedTuple
 
 import numpy as np
 
-from baserate.protocols import FloatArray, IntArray
 from baserate.service._web import Request, Response, Route, msgspec
 from baserate.service.bodies import (
     AdaptBody,
@@ -216,11 +214,10 @@ async def requests(request: Request) -> Response:
 
 def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
     """Return the waiting rows that are worth labelling."""
-    choose = getattr(state.adapter, "label_requests", _at_random)
     ids, rows = state.waiting.rows()
     if not ids:
         return []
-    found = choose(rows, min(n, len(ids)), np.random.default_rng(state.adapter.rounds_))
+    found = state.adapter.label_requests(rows, min(n, len(ids)), state.adapter.rounds_)
     return [
         {
             "id": ids[int(i)],
@@ -232,20 +229,6 @@ def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
         }
         for place, i in enumerate(found.indices)
     ]
-
-
-class _Drawn(NamedTuple):
-    """Rows to label: their places, the probability with which each was drawn, and why."""
-
-    indices: IntArray
-    probabilities: FloatArray
-    reasons: list[str]
-
-
-def _at_random(rows: FloatArray, n: int, rng: np.random.Generator) -> _Drawn:
-    """Draw rows to label for an adapter that does not choose."""
-    drawn = rng.choice(len(rows), n, replace=False)
-    return _Drawn(drawn, np.full(n, n / len(rows)), ["drawn at random"] * n)
 
 
 ROUTES = [
