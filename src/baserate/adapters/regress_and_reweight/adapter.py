@@ -271,12 +271,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         flags |= {"fallback": correction.fallback_, "alarm": correction.alarm_}
         step = Step(raw.copy() if self._leaves_alone() else foreseen, prior, flags)
 
-        # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
-        correction.take_in(raw, calibrated, labels)
+        # Learn: move the tracker, let labels choose among corrections, remember samples for late labels.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels)
+            correction.take_in(raw, calibrated, labels)  # judged by the prior that predicted them
             correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
             self._late.remember(names, note, raw, calibrated, labels)

@@ -183,12 +183,12 @@ class Correction(Component, saved_as="correction"):
             self._decided(rounds)
 
     def take_in(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray | None) -> None:
-        """Let a round's samples and labels say which correction is best; before the tracker learns from them."""
+        """Let a round's samples and labels say which correction is best; before what they say is followed."""
         if self.portfolio_ is not None and len(raw) > 0:
             self.portfolio_.take_in(raw, calibrated, labels, self._proposals())
 
     def judge(self, raw: FloatArray, calibrated: FloatArray, labels: IntArray) -> None:
-        """Let late labels say which correction is best; before the tracker learns them."""
+        """Let late labels say which correction is best; before what they say is followed."""
         if self.portfolio_ is not None:
             self.portfolio_.learn(raw, calibrated, labels, self._proposals())
 

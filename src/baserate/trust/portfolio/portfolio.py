@@ -100,7 +100,7 @@ class Portfolio(Component, saved_as="portfolio"):
     moves its biases by ``s (onehot(label) - probabilities)``, and 2 to 5 % of the way back to the holdout's
     calibration.
 
-    Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.7 KB for
+    Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.3 KB for
     ten classes.
 
     Attributes
