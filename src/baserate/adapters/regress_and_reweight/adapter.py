@@ -272,12 +272,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         step = Step(raw.copy() if correction.off_ or not self.enabled else foreseen, prior, flags)
         predicted = raw.argmax(axis=1) if correction.off_ else None
 
-        # Learn: let labels choose among corrections, move the tracker, remember samples for late labels.
-        correction.take_in(raw, calibrated, labels, chosen)
+        # Learn: move the tracker, let labels choose among corrections, remember samples for late labels.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels, chosen)
+            correction.take_in(raw, calibrated, labels, chosen)  # judged by the prior that predicted them
             correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
             self._late.remember(names, note, raw, calibrated, labels)

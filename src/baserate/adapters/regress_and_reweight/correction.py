@@ -185,14 +185,14 @@ class Correction(Component, saved_as="correction"):
     def take_in(
         self, raw: FloatArray, calibrated: FloatArray, labels: IntArray | None, chosen: FloatArray | None = None
     ) -> None:
-        """Let a round's samples and labels say which correction is best; before the tracker learns from them."""
+        """Let a round's samples and labels say which correction is best; before what they say is followed."""
         if self.portfolio_ is not None and len(raw) > 0:
             self.portfolio_.take_in(raw, calibrated, labels, self._proposals(), chosen)
 
     def judge(
         self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, chosen: FloatArray | None = None
     ) -> None:
-        """Let late labels say which correction is best; before the tracker learns them."""
+        """Let late labels say which correction is best; before what they say is followed."""
         if self.portfolio_ is not None:
             self.portfolio_.learn(raw, calibrated, labels, self._proposals(), chosen)
 

@@ -104,7 +104,7 @@ class Portfolio(Component, saved_as="portfolio"):
     calibration. Labels that were chosen with known probabilities count in inverse proportion to these, at most
     five times.
 
-    Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.7 KB for
+    Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.3 KB for
     ten classes.
 
     Attributes
