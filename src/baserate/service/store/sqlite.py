@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -255,10 +256,10 @@ class SqliteStore:
         await self._writer.write(statements)
 
     async def keys(self) -> list[StoredKey]:
-        return [
-            StoredKey(*row)
-            for row in self._reader.execute("SELECT name, digest, scope, created FROM keys ORDER BY created, name")
-        ]
+        # By a connection of its own: another process may have changed them, and no old snapshot must be read here.
+        with closing(sqlite3.connect(self.folder / FILE, timeout=10.0)) as fresh:
+            found = fresh.execute("SELECT name, digest, scope, created FROM keys ORDER BY created, name").fetchall()
+        return [StoredKey(*row) for row in found]
 
     async def add_key(self, key: StoredKey) -> None:
         await self._writer.write([("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)", key)])
