@@ -42,13 +42,19 @@ def test_answers_come_at_once_or_later_with_their_probabilities(fitted, monkeypa
     chosen = np.full(300, np.nan)
     chosen[asked.indices] = asked.probabilities
     judged = []
-    gate = clf.adapter_._correction.gate_
-    monkeypatch.setattr(type(gate), "update_labels", lambda self, a, b, p=None: judged.append(p))
+    portfolio = clf.adapter_._correction.portfolio_
+
+    def importance(self, labels, chosen):
+        judged.append(None if chosen is None else chosen[labels >= 0])
+        return np.empty(0)
+
+    monkeypatch.setattr(type(portfolio), "_importance", importance)
     clf.partial_fit(X, told, y_probability=chosen)
     clf.partial_fit(X, ids=list(range(300)))
     assert clf.update_labels(asked.indices.tolist(), y[asked.indices], y_probability=asked.probabilities) == 20
     np.testing.assert_array_equal(judged[0], asked.probabilities)
-    np.testing.assert_array_equal(judged[1], asked.probabilities)
+    assert judged[1] is None
+    np.testing.assert_array_equal(judged[2], asked.probabilities)
 
 
 def test_the_first_call_takes_no_probabilities():

@@ -13,7 +13,10 @@ from ..proving.postgres import Postgres, programs
 from ..proving.process import ServerProcess
 
 pytest.importorskip("psycopg")
-pytestmark = pytest.mark.skipif(programs() is None, reason="needs PostgreSQL: apt-get install postgresql")
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(programs() is None, reason="needs PostgreSQL: apt-get install postgresql"),
+]
 
 
 @pytest.fixture(scope="module")

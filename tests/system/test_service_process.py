@@ -16,6 +16,7 @@ from ..proving.kills import HELD, definition, killed
 from ..proving.process import ServerProcess
 
 pytest.importorskip("starlette")
+pytestmark = pytest.mark.system
 
 
 def test_killed_under_load_every_acknowledged_batch_is_there_exactly_once(tmp_path):

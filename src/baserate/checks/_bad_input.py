@@ -12,8 +12,9 @@ from baserate.checks._roles import MIX, PROBA, K, X, Y, prepare, require
 from baserate.protocols import CorrectableTracker, IdlingTracker, Tracker
 from baserate.state import dumps
 
-# Methods that are called with checked input, and those for saving.
+# Methods that are called with checked input, that take ids of any samples, and those for saving.
 TRUSTING = {
+    "forget",
     "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
     "project", "sightings", "label_spread", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip

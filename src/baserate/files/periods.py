@@ -60,7 +60,7 @@ def cut_periods(period: Period, n: int, times: FloatArray | None) -> tuple[IntAr
 
     Examples
     --------
-    >>> days = 86400.0 * np.array([0.0, 4.0, 5.0, 18.0])
+    >>> days = 86400.0 * np.array([0.0, 4.0, 5.0, 17.0])
     >>> starts, names = cut_periods(Period(seconds=604800.0), 4, days)
     >>> starts.tolist(), names
     ([0, 1, 3, 4], ['1969-12-29', '1970-01-05', '1970-01-12'])

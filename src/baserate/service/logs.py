@@ -26,7 +26,8 @@ def set_up_logs(level: str) -> None:
     """Log to standard error, in JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in ("baserate", "uvicorn"):
+    logging.captureWarnings(True)  # of the library, about labels that were chosen, for instance
+    for name in ("baserate", "uvicorn", "py.warnings"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper() if name == "baserate" else "WARNING")

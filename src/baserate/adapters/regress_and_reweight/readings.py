@@ -147,8 +147,8 @@ class TrustReadings(Component):
         Examples
         --------
         >>> from baserate.adapters import RegressAndReweight
-        >>> holdout = [[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]] * 25
-        >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 0, 1, 1] * 25)
+        >>> holdout = [[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8], [0.6, 0.4]] * 25
+        >>> adapter = RegressAndReweight(calibrator=None).fit(holdout, [0, 0, 1, 1, 1] * 25)
         >>> adapter.predict_set([[0.95, 0.05], [0.5, 0.5]])
         array([[ True, False],
                [ True,  True]])

@@ -1,6 +1,7 @@
 """SqliteStore: everything in one file of a folder, by the sqlite3 of the standard library."""
 
 import asyncio
+import contextlib
 import fcntl
 import itertools
 import os
@@ -8,7 +9,6 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -111,6 +111,7 @@ class SqliteStore:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._alone:
                 self._take_folder()
+            self._make_file()
         except OSError as error:
             raise UnavailableError(f"--data {self.folder}: {error.strerror or error}.") from error
         self._reader = self._connect()
@@ -127,10 +128,19 @@ class SqliteStore:
                 f"--data {self.folder} is in use by another server; end it, or name another folder."
             ) from None
 
+    def _make_file(self) -> None:
+        """Make the file, which nobody else may read, if there is none.
+
+        An existing one must not be opened and closed here. With the first descriptor of a file that it closes, a
+        process gives up all its locks on it, those of SQLite's other connections, too: another process would then take
+        itself for the last one, and remove the log that this one goes on writing to.
+        """
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
     def _connect(self) -> sqlite3.Connection:
         path = self.folder / FILE
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             found = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
             found.execute("PRAGMA journal_mode = WAL")
             found.execute("PRAGMA synchronous = FULL")
@@ -256,9 +266,7 @@ class SqliteStore:
         await self._writer.write(statements)
 
     async def keys(self) -> list[StoredKey]:
-        # By a connection of its own: another process may have changed them, and no old snapshot must be read here.
-        with closing(sqlite3.connect(self.folder / FILE, timeout=10.0)) as fresh:
-            found = fresh.execute("SELECT name, digest, scope, created FROM keys ORDER BY created, name").fetchall()
+        found = self._reader.execute("SELECT name, digest, scope, created FROM keys ORDER BY created, name").fetchall()
         return [StoredKey(*row) for row in found]
 
     async def add_key(self, key: StoredKey) -> None:
