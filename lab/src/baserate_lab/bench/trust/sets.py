@@ -1,0 +1,109 @@
+"""Coverage and size of prediction sets: ``python -m baserate_lab.bench.trust.sets``.
+
+Streams and holdouts are drawn as in `never_worse`. Plain sets are those of split conformal prediction: the holdout as
+it is, and the model's own probabilities.
+"""
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.adapters import RegressAndReweight
+from baserate.protocols import FloatArray, Shift
+from baserate.shifts import Constant, sample_stream
+from baserate.trust import HoldoutWarning
+from baserate.trust.prediction_sets import least_probabilities, prediction_sets
+from baserate_lab.bench.tables import to_markdown
+from baserate_lab.bench.trust.never_worse import BATCH, ORDER, REAL, SHIFTS, SIMULATED, STILL, holdout_rows
+from baserate_lab.models import outputs
+
+LEVEL, ROUNDS, LONGEST, SIZE = 0.9, 1_000, 12_000, 1_000
+
+
+class SetRow(NamedTuple):
+    """Coverage in %, and mean size: plain sets, ours, and ours where they may be empty; share of rounds in alarm."""
+
+    model: str
+    shift: str
+    plain: float
+    plain_size: float
+    ours: float
+    size: float
+    exact: float
+    exact_size: float
+    doubted: float
+
+
+def run_sets(name: str, model: tuple[str, str], shift: str, seed: int) -> SetRow:
+    """Predict the sets of each round before it is learned from; rounds in alarm are left out of the coverage."""
+    found = outputs(*model, progress=False)
+    k, rng = found.holdout_proba.shape[1], np.random.default_rng([seed, SIZE, 7])
+    held = holdout_rows(found.holdout_y, SIZE, k, rng)
+    proba, y = found.holdout_proba[held], found.holdout_y[held]
+    rows = np.arange(min(len(found.target_y), LONGEST))
+    if shift != ORDER:
+        still = np.bincount(found.holdout_y, minlength=k) / len(found.holdout_y)
+        moves: Shift = Constant(still) if shift == STILL else SHIFTS[shift]()
+        stream = sample_stream(found.target_proba, found.target_y, moves, n_rounds=ROUNDS, batch_size=BATCH, rng=rng)
+        rows = np.concatenate([batch.rows for batch in stream])
+    raw, labels = found.target_proba[rows], found.target_y[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HoldoutWarning)
+        adapter = RegressAndReweight().fit(proba, y)
+    alike = np.bincount(y, minlength=k) / len(y)
+    plain = prediction_sets(raw, least_probabilities(proba, y, alike[np.newaxis], LEVEL))
+    sums: FloatArray = np.zeros(7)
+    for first in range(0, len(raw), BATCH):
+        part = slice(first, first + BATCH)
+        at, told = np.arange(len(raw[part])), labels[part]
+        if adapter.assumption_alarm_:
+            sums[6] += len(at)
+        else:
+            ours = adapter.predict_set(raw[part], LEVEL)
+            exact = adapter.predict_set(raw[part], LEVEL, allow_empty=True)
+            for place, sets in enumerate((plain[part], ours, exact)):
+                sums[2 * place] += sets[at, told].sum()
+                sums[2 * place + 1] += sets.sum()
+        adapter.step(raw[part])
+    calm = max(len(raw) - sums[6], 1.0)
+    means = sums[:6] / calm
+    return SetRow(name, shift, *(100 * m if i % 2 == 0 else m for i, m in enumerate(means)), 100 * sums[6] / len(raw))
+
+
+def table(rows: Sequence[SetRow]) -> str:
+    """Rows as a Markdown table, means over seeds."""
+    head = [
+        "model",
+        "shift",
+        "plain: covers %",
+        "size",
+        "ours: covers %",
+        "size",
+        "may be empty: covers %",
+        "size",
+        "in alarm %",
+    ]
+    cells = []
+    for key in dict.fromkeys((row.model, row.shift) for row in rows):
+        mean = np.mean([row[2:] for row in rows if row[:2] == key], axis=0)
+        cells.append([*key, *(f"{m:.1f}" if i in (0, 2, 4, 6) else f"{m:.2f}" for i, m in enumerate(mean))])
+    return to_markdown(head, cells, text=(0, 1))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2, metavar="N", help="holdouts of each stream")
+    parser.add_argument("--first-seed", type=int, default=100, metavar="N")
+    options = parser.parse_args(arguments)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    cells = [(name, model, shift) for name, model in SIMULATED.items() for shift in (*SHIFTS, STILL)]
+    cells += [(name, model, ORDER) for name, model in REAL.items()]
+    print(table([run_sets(*cell, seed) for cell in cells for seed in seeds]))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
