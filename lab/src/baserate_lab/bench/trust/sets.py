@@ -69,8 +69,8 @@ def run_sets(name: str, model: tuple[str, str], shift: str, seed: int) -> SetRow
                 sums[2 * place + 1] += sets.sum()
         adapter.step(raw[part])
     calm = max(len(raw) - sums[6], 1.0)
-    means = sums[:6] / calm
-    return SetRow(name, shift, *(100 * m if i % 2 == 0 else m for i, m in enumerate(means)), 100 * sums[6] / len(raw))
+    shown = [100 * mean if i % 2 == 0 else mean for i, mean in enumerate(sums[:6] / calm)]
+    return SetRow._make([name, shift, *shown, 100 * sums[6] / len(raw)])
 
 
 def table(rows: Sequence[SetRow]) -> str:
