@@ -1,4 +1,4 @@
-"""What is in deploy/ fits the service."""
+"""The files in deploy/ fit the service."""
 
 import json
 import re

@@ -64,7 +64,7 @@ class ServerProcess:
         return self.process.wait(seconds)
 
     def log(self):
-        """What it has logged."""
+        """Return its log."""
         return (self.folder / "log.jsonl").read_text()
 
     def __enter__(self):

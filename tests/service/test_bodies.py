@@ -1,4 +1,4 @@
-"""What makes no sense gets a 4xx that says why, and changes nothing."""
+"""Nonsense gets a 4xx that says why, and changes nothing."""
 
 import asyncio
 import json

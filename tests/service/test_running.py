@@ -1,4 +1,4 @@
-"""What was answered is on disk, once; what was refused or failed has changed nothing."""
+"""Answers are on disk, once; requests that were refused or failed have changed nothing."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""Who may do what, from where, and how often."""
+"""Keys, scopes, sites and rates: who may do what."""
 
 import re
 

@@ -40,7 +40,7 @@ class Watched:
         return self.page
 
     def overhang(self):
-        """How many pixels the page is wider than the window."""
+        """Return how many pixels the page is wider than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
@@ -68,7 +68,7 @@ def send(url, name, proba, **more):
 
 
 def about(url, name):
-    """What a stream says about itself."""
+    """Return the readings of a stream."""
     return httpx.get(f"{url}/v1/streams/{name}", timeout=30).json()
 
 

@@ -50,7 +50,7 @@ def watched(chromium, demo):
 
 
 def serious(page):
-    """What axe-core finds that is serious or worse."""
+    """Return the faults that axe-core finds and that is serious or worse."""
     found = axe_core.Axe().run(page).response["violations"]
     return [
         (rule["id"], [node["html"] for node in rule["nodes"]][:3])

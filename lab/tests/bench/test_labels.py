@@ -1,4 +1,4 @@
-"""What a few labels are worth: the bench on a small world, and its figures worked by hand."""
+"""The benchmark of a few labels: on a small world, and its figures worked by hand."""
 
 from types import SimpleNamespace
 

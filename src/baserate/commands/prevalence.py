@@ -104,7 +104,7 @@ def prevalence(
         bool, typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    """How much of each class was there? The class mix of each period of a log, with limits, from a model's outputs.
+    """Estimate the class mix of each period of a log, with limits, from a model's outputs.
 
     baserate prevalence log.csv --holdout holdout.csv --time day --labels audit -o weeks.csv --report weeks.html
     """

@@ -1,4 +1,4 @@
-"""What the table and the headline of ``baserate prevalence`` say."""
+"""The table and the headline of ``baserate prevalence``."""
 
 import numpy as np
 

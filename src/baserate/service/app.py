@@ -51,7 +51,7 @@ class App:
 
     @property
     def ready(self) -> bool:
-        """Whether ``/readyz`` says so."""
+        """True if ``/readyz`` says so."""
         return bool(self._state.ready)
 
     @ready.setter

@@ -54,7 +54,7 @@ class LabelsBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
-    """What of a stream can be changed at any time."""
+    """The part of a stream that can be changed at any time."""
 
     shadow: bool
 

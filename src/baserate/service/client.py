@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
 
 _Steps = Generator[httpx.Request, httpx.Response, Any]
 RETRIES = 4
-"""How often a request that is safe to repeat is made again when the server is not there, starts or ends."""
+"""Number of times that a request that is safe to repeat is made again when the server is not there, starts or ends."""
 
 
 class ServiceError(Exception):

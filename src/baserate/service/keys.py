@@ -16,7 +16,7 @@ from baserate.service.problems import InvalidError
 from baserate.service.store import Store, StoredKey
 
 SCOPES = ("read", "adapt", "admin")
-"""What a key may do; each scope includes those before it."""
+"""The scopes of keys; each scope includes those before it."""
 FRESH = 1.0
 """Seconds after which keys are read again: a revoked one is refused by then."""
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,60}")
@@ -24,7 +24,7 @@ _NOBODY = StoredKey("", hashlib.blake2b(b"nobody", digest_size=32).digest(), "",
 
 
 class Caller(NamedTuple):
-    """Who makes a request: the name of the key, and its scope."""
+    """The maker of a request: the name of the key, and its scope."""
 
     name: str
     scope: str

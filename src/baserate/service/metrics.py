@@ -22,7 +22,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 class _StreamMetrics:
-    """What streams say of themselves, as of their last point of history."""
+    """Readings of streams, as of their last point of history."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams

@@ -136,7 +136,7 @@ class RunningStream:
 
     @property
     def is_read(self) -> bool:
-        """Whether the state is in memory: it is not after a commit that failed."""
+        """True if the state is in memory: it is not after a commit that failed."""
         return self._state is not None
 
     def _ask(self, **what: Any) -> "asyncio.Future[Any]":

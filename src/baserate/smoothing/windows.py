@@ -20,7 +20,7 @@ _LEAST_TOLD = 0.05  # of a label, by a class alone; among pairs of classes it is
 
 
 class Sums(NamedTuple):
-    """What the rounds before each round add up to, so that a window is the difference of two rows.
+    """Sums over the rounds before each round, so that a window is the difference of two rows.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ def test_equal_probabilities_change_nothing(adapter, rng):
 
 
 def test_late_labels_with_probabilities_are_as_good_as_those_at_once(adapter, rng):
-    """What they say about the correction is the same, whenever they come; with others it is not."""
+    """They say the same about the correction whenever they come; with other probabilities they do not."""
     late, other = loads(dumps(adapter)), loads(dumps(adapter))
     adapter.set_prior([0.1, 0.9])
     late.set_prior([0.1, 0.9])

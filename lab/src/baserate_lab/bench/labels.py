@@ -1,4 +1,4 @@
-"""What a few labels are worth on real streams: ``python -m baserate_lab.bench.labels``.
+"""The worth of a few labels on real streams: ``python -m baserate_lab.bench.labels``.
 
 The seventeen real streams of `never_worse`, the first `LONGEST` rows of each in rounds of ten; a share of all labels,
 drawn at random, comes at once or some rounds late, by id. *Hindsight* re-weights each round to the class mix of the

@@ -80,7 +80,7 @@ async def logout(request: Request) -> Response:
 
 
 async def session(request: Request) -> Response:
-    """Who is calling, whether keys are needed at all, and whether the server is ready."""
+    """Tell who is calling, whether keys are needed at all, and whether the server is ready."""
     caller, keys = request.scope["caller"], request.app.state.keys
     return answer(
         {"name": caller.name, "scope": caller.scope, "open": not await keys.refresh(), "ready": request.app.state.ready}

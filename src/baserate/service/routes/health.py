@@ -1,4 +1,4 @@
-"""Whether the server is alive, whether it is ready, and its metrics."""
+"""Routes that tell whether the server is alive, whether it is ready, and its metrics."""
 
 from baserate._version import __version__
 from baserate.service._web import Request, Response, Route

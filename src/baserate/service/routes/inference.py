@@ -150,7 +150,7 @@ async def model(request: Request) -> Response:
 
 
 async def model_ready(request: Request) -> Response:
-    """Whether a stream is ready."""
+    """Tell whether a stream is ready."""
     stream = await streams_of(request).get(check_name(request.path_params["name"]))
     return answer({"name": stream.name, "ready": True})
 

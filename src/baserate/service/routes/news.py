@@ -14,7 +14,7 @@ BEAT = 15.0
 
 
 async def events(request: Request) -> Response:
-    """What happens, as it happens."""
+    """Events, as they happen."""
     streams = streams_of(request)
     name = request.path_params.get("name")
     if name is not None:

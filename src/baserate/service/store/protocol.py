@@ -81,7 +81,7 @@ class Store(Protocol):
     """Where streams, their history and API keys are kept."""
 
     shared: bool
-    """Whether other servers may move the same streams."""
+    """True if other servers may move the same streams."""
 
     async def open(self) -> None:
         """Connect, and make the tables if there are none."""

@@ -26,7 +26,7 @@ FURTHEST = 7.0
 """Largest log-offset of a candidate: a mixture must not hang on one that rules a class out."""
 _LASTS = 1000.0  # rounds without labels after which what they taught has faded to about a third
 DISCOUNT = 0.1
-"""What an unlabelled sample counts for in the discounted class prior, where a label counts for one."""
+"""The weight of an unlabelled sample in the discounted class prior, where a label counts for one."""
 _MEMORY = 3000.0  # samples after which what was counted there has faded to about a third
 _REMAP_MEMORY = 100.0  # labels, of one predicted class
 _RATE, _FLOOR, _SHARE = 0.5, 1e-3, 0.01
