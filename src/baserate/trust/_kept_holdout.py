@@ -74,13 +74,13 @@ class KeptHoldout(Component):
         return weights / sizes, sizes
 
 
-def subsample(labels: IntArray, counts: IntArray, limit: int) -> IntArray:
-    """Return the rows to keep, in order: all, or about `limit`, the same share of every class."""
+def subsample(labels: IntArray, counts: IntArray, limit: int, least: int = 1) -> IntArray:
+    """Return the rows to keep, in order: all, or about `limit`, the same share of every class, or `least` of it."""
     if len(labels) <= limit:
         return np.arange(len(labels))
     keys = np.random.default_rng(0).random(len(labels))
     kept = []
     for c in range(len(counts)):
         members = np.flatnonzero(labels == c)
-        kept.append(members[np.argsort(keys[members])[: int(np.ceil(counts[c] * limit / len(labels)))]])
+        kept.append(members[np.argsort(keys[members])[: max(int(np.ceil(counts[c] * limit / len(labels))), least)]])
     return np.sort(np.concatenate(kept))

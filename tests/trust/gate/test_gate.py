@@ -112,7 +112,7 @@ def test_samples_that_repeat_each_other_are_discounted_where_a_class_mix_explain
     gate.update(FAR, explained=False)
     assert (gate.off_, gate.discounts_, gate.weight_) == (True, False, 0.0)
     gate.update(FAR, dependent=False, explained=True)
-    assert (gate.off_, gate.discounts_, gate.weight_) == (False, False, 0.5)
+    assert (gate.off_, gate.discounts_, gate.weight_) == (False, False, 0.75)  # an alarm, explained by a class mix
 
 
 def test_after_a_long_silence_an_alarm_does_not_last_for_ever():
@@ -237,3 +237,37 @@ def test_a_damaged_state_is_refused(name, wrong):
     setattr(gate, name, wrong)
     with pytest.raises(ValueError, match=r"holds Gate|does not fit together: Gate"):
         loads(dumps(gate))
+
+
+@pytest.mark.parametrize(
+    ("counts", "mix", "thin"),
+    [
+        ((600, 14, 14), (0.8, 0.1, 0.1), True),
+        ((600, 14, 15), (0.8, 0.1, 0.1), False),  # classes with enough rows are known
+        ((600, 14, 14), (0.925, 0.06, 0.015), False),  # too few samples move there
+        ((600, 14, 14), (0.8, 0.19, 0.01), True),  # to one of two, perhaps from the other
+        ((600, 14), (0.6, 0.4), False),  # a single one is told from the rest by the rest's rows
+    ],
+)
+def test_several_classes_with_few_rows_are_rehearsed_with_caution(monkeypatch, counts, mix, thin):
+    found = []
+
+    def rehearsed(*args, thin):
+        found.append(thin)
+        return 1.0
+
+    monkeypatch.setattr("baserate.trust.gate.gate.rehearse", rehearsed)
+    y = np.repeat(np.arange(len(counts)), counts)
+    Gate().fit(0.9 * np.eye(len(counts))[y] + 0.1 / len(counts), y).update(mix)
+    assert found == [thin]
+
+
+def test_of_a_large_holdout_enough_rows_of_rare_classes_are_kept(monkeypatch):
+    """Of a hundred thousand rows a hundredth is rehearsed with, and of two rare classes, with a hundred each, fifteen."""
+    found = []
+    monkeypatch.setattr(
+        "baserate.trust.gate.gate.rehearse", lambda *args, thin: found.append((args[2].tolist(), thin)) or 1.0
+    )
+    y = np.repeat([0, 1, 2], [99_800, 100, 100])
+    Gate().fit(0.9 * np.eye(3)[y] + 0.1 / 3.0, y).update([0.8, 0.1, 0.1])
+    assert found == [([998.0, 15.0, 15.0], False)]

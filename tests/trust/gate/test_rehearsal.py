@@ -114,3 +114,16 @@ def test_a_class_that_the_model_never_names_counts_by_its_labels_alone():
     proba = np.tile([0.6, 0.4, 0.0], (30, 1))
     y = np.repeat(np.arange(3), 10)
     assert rehearse(proba, y, np.full(3, 10.0), np.full(3, 1 / 3), np.array([0.2, 0.7, 0.1])) in WEIGHTS
+
+
+def test_where_few_samples_tell_more_than_a_quarter_has_to_be_shown_to_be_better():
+    """Three quarters of the correction are best, and by more than three standard errors only if samples abound."""
+
+    def part(times, *, thin):
+        rows = np.repeat([[0.97, 0.03], [0.97, 0.03], [0.995, 0.005]], [1400 * times, 9 * times, 3 * times], axis=0)
+        counts = times * np.array([1400.0, 12.0])
+        y = np.repeat([0, 1], [1400 * times, 12 * times])
+        return rehearse(rows, y, counts, counts / counts.sum(), np.array([0.8, 0.2]), thin=thin)
+
+    assert [part(times, thin=False) for times in (4, 40)] == [0.75, 0.75]
+    assert [part(times, thin=True) for times in (4, 40)] == [0.5, 0.75]

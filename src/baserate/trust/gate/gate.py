@@ -33,6 +33,7 @@ from baserate.validation import (
 REPEATS = "samples that follow each other repeat each other"
 IN_DOUBT = 0.5
 """Largest part of the correction that is used during an alarm."""
+_IN_DOUBT_EXPLAINED = 0.75  # the same while a class mix explains nearly all of a large change
 FAR = 0.1
 """Total variation distance from the mix of the last rehearsal beyond which its result no longer applies."""
 _MOVED = 0.02  # total variation distance from the mix of the last rehearsal that triggers a new one
@@ -40,6 +41,7 @@ _ROWS, _ROWS_PER_CLASS = 1000, 4  # of the holdout that a rehearsal uses: about 
 _CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which the fallback begins, and ends
 _SHIFTED = 0.05  # total variation distance from the source prior, below which there is no correction to hold back
 _FEW = 5  # samples of a class in the holdout, below which a rehearsal is not reliable
+_THIN = 15  # the same, below which several classes are hard to tell from each other
 _UNTOLD = 0.05  # largest share of all samples that may move to such classes
 _SHORTEST = 50  # least duration of an alarm, in rounds
 _LONGEST = 500  # largest number of rounds before an alarm that its duration is derived from
@@ -69,14 +71,16 @@ class Gate(Component, saved_as="gate"):
     2. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
        for twice as many rounds as the alarm took to come (at most 1,000), or twice as long as the last time. It leaves
        half because, on streams of independent samples that were not label shift, half of the correction still did more
-       good than harm, and all of it did not.
+       good than harm, and all of it did not. Three quarters are left while a class mix explains nearly all of a large
+       change (`ExplainedShare`): then most of what happens is label shift.
     3. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
        parts of the correction is used for which no smaller part has a lower log loss there, or an error rate that is
        lower by more than one point. Where the mix rests on few labelled samples, what the model's own probabilities
        expect counts instead: half if the holdout is worth 75 samples at that mix, all if it is worth 30, and hardly if
        it is worth hundreds. Near the mix of the holdout, differences of up to two standard errors are noise and
        ignored. At most a quarter is used if more than 5 % of all samples would move to classes with fewer than
-       5 samples in the holdout.
+       5 samples in the holdout. If there are several classes with fewer than 15, and as many would move to them, more
+       than a quarter is used only if it is better by three standard errors.
 
     None of these can detect a change of the classes that does not show in the model's outputs. Labels can: with the
     first of them the gate's decision becomes one of several candidates (`baserate.trust.portfolio.Portfolio`).
@@ -166,7 +170,7 @@ class Gate(Component, saved_as="gate"):
             prior, few = counts / len(labels), counts < _FEW
             if source_prior is not None:
                 prior = check_prior(source_prior, k, "source_prior", positive=True)
-            kept = subsample(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k))
+            kept = subsample(labels, counts, max(_ROWS, _ROWS_PER_CLASS * k), least=_THIN)
             rows, labels = rows[kept], labels[kept]
         self.source_prior_, self._proba, self._labels, self._few = prior, rows, labels, few
         self._start()
@@ -245,8 +249,11 @@ class Gate(Component, saved_as="gate"):
             self._closed_at = self._check_began = self.rounds_
         if len(self._proba) and _distance(mix, self.rehearsed_at_) > _MOVED:
             counts = np.bincount(self._labels, minlength=len(mix)).astype(np.float64)
-            self._rehearsed = rehearse(self._proba, self._labels, counts, self.source_prior_, mix)
-            if np.maximum(mix - self.source_prior_, 0.0)[self._few].sum() > _UNTOLD:
+            more = np.maximum(mix - self.source_prior_, 0.0)
+            scarce = counts < _THIN  # at least so many of each class are kept
+            thin = bool(scarce.sum() > 1 and more[scarce].sum() > _UNTOLD)
+            self._rehearsed = rehearse(self._proba, self._labels, counts, self.source_prior_, mix, thin=thin)
+            if more[self._few].sum() > _UNTOLD:
                 self._rehearsed = min(self._rehearsed, _CLOSED)
             self.rehearsed_at_ = mix
         self._decide()
@@ -263,7 +270,7 @@ class Gate(Component, saved_as="gate"):
             if self.discounts_:  # the check takes samples for independent: its alarms say nothing here
                 reason = reason or REPEATS + ": each counts for little"
             elif self.doubted_:
-                self.weight_ = min(self.weight_, IN_DOUBT)
+                self.weight_ = min(self.weight_, _IN_DOUBT_EXPLAINED if self._explained else IN_DOUBT)
                 reason = "the stream does not look like label shift"
         if not reason:
             self.since_ = None

@@ -14,6 +14,8 @@ _TOLERATED = 2.0  # standard errors by which a larger part may be worse, near th
 _MORE_ERRORS = (
     0.01  # by which the error rate of a larger part may exceed that of a smaller one, because errors are few and noisy
 )
+_SHOWN = 3.0  # standard errors by which more than a quarter has to be better, where it moves samples to thin classes
+_QUARTER = int(np.flatnonzero(WEIGHTS == 0.25)[0])
 _LEAST = 1e-9  # least probability of the true class, so that a single sample does not dominate
 _ROUNDING = 1e-6  # differences of losses that are ignored: near the source prior all parts are nearly equal
 
@@ -84,7 +86,13 @@ def standard_errors(values: FloatArray, labels: IntArray, counts: FloatArray, tr
 
 
 def rehearse(
-    proba: FloatArray, labels: IntArray, counts: FloatArray, source_prior: FloatArray, tracked: FloatArray
+    proba: FloatArray,
+    labels: IntArray,
+    counts: FloatArray,
+    source_prior: FloatArray,
+    tracked: FloatArray,
+    *,
+    thin: bool = False,
 ) -> float:
     """Return the largest of `WEIGHTS` that is no worse on the holdout than any smaller one, at the mix `tracked`.
 
@@ -97,12 +105,20 @@ def rehearse(
     is the harm that it could do: the tolerance is two standard errors of the difference, times the cube of the share of
     the holdout that its samples are worth.
 
+    If `thin`, more than a quarter of the correction is returned only if its log loss is lower by three standard errors:
+    of the parts from a quarter on, the smallest is taken that is not shown to be worse. The rest of a correction adds
+    ever less to the likelihood, and decides between classes that look alike. If these have few samples, both their
+    tracked shares and the losses here rest on the same few. The rule counts as much as labels do against the model's
+    own probabilities.
+
     Parameters
     ----------
     proba, labels, counts
         The calibrated holdout, and the number of samples of each class in it.
     source_prior, tracked : (k,) arrays
         The correction multiplies by ``(tracked / source_prior) ** weight``.
+    thin : bool
+        Whether the correction moves samples to classes with few samples in the holdout, of which there are several.
     """
     m, n = len(WEIGHTS), len(proba)
     ratios = (np.maximum(tracked, _LEAST) / source_prior) ** WEIGHTS[:, np.newaxis]
@@ -114,16 +130,20 @@ def rehearse(
     effective = effective_samples(counts, tracked)
     share = belief(effective)
     means = (1.0 - share) * (told @ (tracked / counts)[labels]) + share * expected
-    if _largest(means, np.zeros((2, m, m))) == WEIGHTS[-1]:
+    if not thin and _largest(means, np.zeros((2, m, m))) == m - 1:
         return float(WEIGHTS[-1])  # mostly so: the standard errors are not needed
-    tolerance = _TOLERATED * (effective / n) ** 3 * (1.0 - share)
-    return _largest(means, tolerance * np.stack([standard_errors(row, labels, counts, tracked) for row in told]))
+    errors = (1.0 - share) * np.stack([standard_errors(row, labels, counts, tracked) for row in told])
+    found = _largest(means, _TOLERATED * (effective / n) ** 3 * errors)
+    if thin:
+        shown = means[0, :found] - means[0, found] > _SHOWN * errors[0, :found, found]
+        found = next((j for j in range(_QUARTER, found) if not shown[j]), found)
+    return float(WEIGHTS[found])
 
 
-def _largest(means: FloatArray, tolerance: FloatArray) -> float:
-    """Return the largest part that is no worse than any smaller one, by means (2, m) and tolerances (2, m, m)."""
+def _largest(means: FloatArray, tolerance: FloatArray) -> int:
+    """Return the place of the largest part that is no worse than any smaller one, by means (2, m) and tolerances (2, m, m)."""
     for j in range(len(WEIGHTS) - 1, 0, -1):
         more_loss, more_errors = (means[:, j : j + 1] - means[:, :j] - tolerance[:, j, :j]).max(axis=1)
         if more_loss <= _ROUNDING and more_errors <= _MORE_ERRORS:
-            return float(WEIGHTS[j])
-    return float(WEIGHTS[0])
+            return j
+    return 0
