@@ -263,7 +263,7 @@ def test_several_classes_with_few_rows_are_rehearsed_with_caution(monkeypatch, c
 
 
 def test_of_a_large_holdout_enough_rows_of_rare_classes_are_kept(monkeypatch):
-    """Of a hundred thousand rows a hundredth is rehearsed with, and of two rare classes, with a hundred each, fifteen."""
+    """A hundredth of a hundred thousand rows is kept, and fifteen of each class with a hundred."""
     found = []
     monkeypatch.setattr(
         "baserate.trust.gate.gate.rehearse", lambda *args, thin: found.append((args[2].tolist(), thin)) or 1.0

@@ -141,7 +141,7 @@ def rehearse(
 
 
 def _largest(means: FloatArray, tolerance: FloatArray) -> int:
-    """Return the place of the largest part that is no worse than any smaller one, by means (2, m) and tolerances (2, m, m)."""
+    """Return the largest part's place that is no worse than any smaller one, by means (2, m), tolerances (2, m, m)."""
     for j in range(len(WEIGHTS) - 1, 0, -1):
         more_loss, more_errors = (means[:, j : j + 1] - means[:, :j] - tolerance[:, j, :j]).max(axis=1)
         if more_loss <= _ROUNDING and more_errors <= _MORE_ERRORS:
