@@ -74,8 +74,8 @@ def test_the_paper_in_one_word():
 
 def test_learners_and_other_adapters_take_classes():
     assert type(TrainByWeights(K, LogisticRegression(), tracker=FollowTheHistory).tracker_) is FollowTheHistory
-    features = RNG.normal(size=(len(Y), 2))
-    adapter = RetrainLastLayer(RNG.normal(size=(K, 2)), tracker=FollowTheHistory, epochs=1).fit(features, Y)
+    features = np.eye(K)[Y] + 0.1 * RNG.normal(size=(len(Y), K))
+    adapter = RetrainLastLayer(np.eye(K), tracker=FollowTheHistory, epochs=1).fit(features, Y)
     assert type(adapter.tracker_) is FollowTheHistory
     assert loads(dumps(adapter)).tracker is FollowTheHistory
 
