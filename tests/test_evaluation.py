@@ -6,6 +6,8 @@ from sklearn.linear_model import SGDClassifier
 
 from baserate import evaluate
 from baserate.adapters import Base, Oracle, RegressAndReweight
+from baserate.calibrators import BCTS
+from baserate.metrics import dynamic_regret
 from baserate.protocols import Step
 from baserate.shifts import Monotone, frequencies, sample_stream
 from baserate.state import dumps
@@ -44,6 +46,23 @@ def test_records_what_the_loop_written_out_gives():
     assert records.mse_to_frequencies == pytest.approx(((records.prior - records.frequencies) ** 2).sum(axis=1).mean())
     assert records.sampled_error_rate == pytest.approx(records.sampled_wrong.sum() / 280)
     assert (records.seconds > 0).all()
+
+
+def test_the_pool_is_predicted_as_the_method_stands_in_each_round():
+    """With gate and calibrator: what is played, not what a prior and a pool would give."""
+    adapter = RegressAndReweight(calibrator=BCTS()).fit(*HOLDOUT)
+    records = evaluate(adapter, stream(), pool=(P, Y))
+    np.testing.assert_array_equal(records.wrong, evaluate(adapter, stream()).wrong)
+    for t, batch in enumerate(stream()):
+        right = adapter.predict_proba(P)[np.arange(len(Y)), Y]
+        np.testing.assert_allclose(records.class_losses[t], [1 - right[c == Y].mean() for c in range(3)], atol=1e-12)
+        adapter.step(batch.proba)
+    logs = evaluate(adapter, stream()[:1], pool=(P, Y), loss="log").class_losses[0]
+    right = adapter.predict_proba(P)[np.arange(len(Y)), Y]
+    np.testing.assert_allclose(logs, [-np.log(right[c == Y]).mean() for c in range(3)], atol=1e-12)
+    assert np.isnan(evaluate(adapter, stream()[:2]).class_losses).all()
+    regret = dynamic_regret(records.class_losses, records.class_losses - 0.1, records.q)
+    np.testing.assert_allclose(regret, 0.1 * np.arange(1, 41))
 
 
 def test_labels_are_revealed_only_if_asked():

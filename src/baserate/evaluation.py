@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from baserate.metrics import marginal_mse
+from baserate.metrics import class_losses, marginal_mse
 from baserate.protocols import Adapter, Batch, FloatArray, IntArray, Learner
 from baserate.validation import check_has_methods
 
@@ -31,6 +32,8 @@ class Evaluation(NamedTuple):
     """The label frequencies of the batch, (T, k)."""
     seconds: FloatArray
     """Time spent predicting and updating."""
+    class_losses: FloatArray
+    """The mean loss on each class of the pool, (T, k), for `baserate.metrics.dynamic_regret`; NaN without a pool."""
     method: Adapter | Learner
     """The copy that was run, in its final state; has counts such as a learner's `gradient_steps_`."""
 
@@ -58,7 +61,14 @@ class Evaluation(NamedTuple):
         return float("nan") if np.isnan(self.prior).all() else marginal_mse(self.prior, truth)
 
 
-def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool = False) -> Evaluation:
+def evaluate(
+    method: Adapter | Learner,
+    stream: Iterable[Batch],
+    *,
+    labels: bool = False,
+    pool: tuple[ArrayLike, ArrayLike] | None = None,
+    loss: str = "zero_one",
+) -> Evaluation:
     """Run an adapter or a learner along a stream, and record every round.
 
     Each round is predicted before any of it is revealed. The method is copied, and not changed itself.
@@ -71,6 +81,11 @@ def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool
         From `baserate.shifts.sample_stream`; wrap it (``rich.progress.track(stream)``) to see progress.
     labels : bool
         Reveal the labels to an adapter after each prediction. A learner always gets them.
+    pool : (inputs, y), optional
+        Labelled samples, every class at least once, that the method predicts in each round, too: the losses it would
+        have on any class mix. Inputs are probabilities or features, as the method takes them.
+    loss : {"zero_one", "log"}
+        The loss on the pool: see `baserate.metrics.reweighting_losses`.
 
     Returns
     -------
@@ -91,6 +106,9 @@ def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool
     method = copy.deepcopy(method)
     rows = []
     for batch in stream:
+        losses = np.full(len(batch.q), np.nan)
+        if pool is not None:
+            losses = class_losses(method.predict_proba(pool[0]), pool[1], loss=loss)
         started = time.perf_counter()
         prior = np.full(len(batch.q), np.nan)
         default = "proba" if isinstance(method, Adapter) else "features"
@@ -109,7 +127,7 @@ def evaluate(method: Adapter | Learner, stream: Iterable[Batch], *, labels: bool
             log_loss = -np.log(right).sum()
         frequency = np.bincount(batch.y, minlength=len(batch.q)) / max(len(batch.y), 1)
         wrong = (proba.argmax(axis=1) != batch.y).sum()
-        rows.append((len(batch.y), wrong, (1 - right).sum(), log_loss, prior, batch.q, frequency, seconds))
+        rows.append((len(batch.y), wrong, (1 - right).sum(), log_loss, prior, batch.q, frequency, seconds, losses))
     if not rows:
         raise ValueError(
             "stream has no rounds; give at least one batch (an iterator can be used only once: wrap it in a list)."

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 import baserate.adapters
 import baserate.trackers
-from baserate.adapters import UOGD, Base, RegressAndReweight
+from baserate.adapters import UOGD, Base, Oracle, RegressAndReweight
 from baserate.demo import run_demo, train_model
 from baserate.demo.experiment import BASE, MOVING, ORACLE, REFERENCES, describe, every_tracker, rivals
 from baserate.evaluation import evaluate
@@ -61,14 +61,16 @@ def test_a_cell_is_what_a_direct_evaluation_gives(demo, model):
 
 def test_regret_is_the_extra_loss_over_the_pool(demo, model):
     base = cell(demo, "Sinusoidal", BASE)
-    source = np.bincount(model.holdout_y) / len(model.holdout_y)
+    oracle = Oracle(base.evaluation.q).fit(model.holdout_proba, model.holdout_y)
     expected = 0.0
     for q in base.evaluation.q:
-        told = model.pool_proba * q / source
-        told /= told.sum(axis=1, keepdims=True)
+        told = oracle.predict_proba(model.pool_proba)
+        oracle.update(model.pool_proba[:1])
         gain = (told - model.pool_proba)[np.arange(len(told)), model.pool_y]
         expected += sum(q[c] * gain[model.pool_y == c].mean() for c in range(10))
     assert base.regret == pytest.approx(expected)
+    for method in ("UOGD", "RetrainLastLayer"):  # no re-weighting, but a loss on the pool they have
+        assert 0.0 < cell(demo, "Sinusoidal", method).regret < 5.0 * base.regret
     assert cell(demo, "Sinusoidal", ORACLE).regret == pytest.approx(0.0, abs=1e-12)
 
 

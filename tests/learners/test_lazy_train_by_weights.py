@@ -341,7 +341,7 @@ def test_keeps_the_contract_of_learners(example):
         ({"reweight": 1}, "reweight is 1; choose one of True, False"),
         ({"reweight": "no"}, "reweight is 'no'"),
         ({"tracker": FLHFTL(4)}, "tracker follows 4 classes"),
-        ({"tracker": FLHFTL}, "tracker is the class"),
+        ({"tracker": int}, "tracker is"),
         ({"tracker": LowSwitching(FLHFTL(2))}, "tracker follows 2 classes"),
         ({"estimator": KNeighborsClassifier()}, "takes no sample_weight"),
         ({"by": "magic"}, "by is 'magic'"),

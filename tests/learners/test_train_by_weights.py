@@ -319,7 +319,7 @@ def test_resumes_with_the_estimator_handed_over():
         ({"estimator": 3}, "estimator is 3"),
         ({"n_classes": 1}, "n_classes"),
         ({"tracker": FLHFTL(4)}, "tracker follows 4 classes"),
-        ({"tracker": FLHFTL}, "tracker is the class"),
+        ({"tracker": int}, "tracker is"),
         ({"priors": [[0.5, 0.5]]}, "priors has 2 columns"),
         ({"priors": np.empty((0, 3))}, "priors has no rounds"),
         ({"priors": np.full((2, 3), 1 / 3), "tracker": FLHFTL(3)}, "priors and tracker"),

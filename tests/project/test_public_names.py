@@ -30,7 +30,7 @@ FROZEN = {
         "sample_stream",
     },
     "baserate.metrics": {
-        "best_hypothesis_losses", "dynamic_regret", "error_rate", "marginal_mse", "reweighting_losses",
+        "best_hypothesis_losses", "class_losses", "dynamic_regret", "error_rate", "marginal_mse", "reweighting_losses",
     },
     "baserate.datasets": {"Dataset", "digits", "synthetic"},
     "baserate.demo": {"Cell", "Demo", "TrainedModel", "run_demo", "train_model"},

@@ -10,6 +10,7 @@ from baserate.adapters.regress_and_reweight import RegressAndReweight
 from baserate.protocols import FloatArray, IntArray, MarginalEstimator, Tracker
 from baserate.state.declarations import Maybe, Number, Part, Whole, floats
 from baserate.trackers import FLHFTL, FollowTheHistory
+from baserate.trackers.given import saved_tracker
 from baserate.validation import check_fitted, check_integer, check_real
 
 _MOST_EPOCHS = 10_000
@@ -71,7 +72,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
 
     saves = SAVED.extended(
         {
-            "tracker": Maybe(Part(Tracker)),
+            "tracker": saved_tracker(),
             "marginals": Maybe(Part(MarginalEstimator)),
             "epochs": Whole(1, _MOST_EPOCHS),
             "step_size": Maybe(Number(0.0, 1e9)),
@@ -88,7 +89,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
         self,
         coef: ArrayLike,
         intercept: ArrayLike | None = None,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         marginals: MarginalEstimator | None = None,
         *,
         epochs: int = 50,
@@ -113,7 +114,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
         # The mix is followed just as when re-weighting; only what is done with it differs.
         # By default not one that weighs likelihoods: nothing has made these probabilities honest.
-        tracker = FLHFTL(proba.shape[1]) if self.tracker is None else self.tracker
+        tracker = FLHFTL if self.tracker is None else self.tracker
         mix = RegressAndReweight(tracker, self.marginals, calibrator=None, gate=False, alpha=None).fit(proba, labels)
         return {
             "_mix": mix,

@@ -19,7 +19,7 @@ from baserate.backtesting.methods import DEFAULT, DESCRIPTIONS, TITLES, every_tr
 from baserate.datasets import digits
 from baserate.evaluation import Evaluation, evaluate
 from baserate.integrations import last_layer
-from baserate.metrics import dynamic_regret, reweighting_losses
+from baserate.metrics import dynamic_regret
 from baserate.protocols import Adapter, Batch, FloatArray, IntArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, sample_stream
 from baserate.trust import HoldoutWarning
@@ -188,6 +188,8 @@ def run_demo(
         stream = sample_stream(*pool, path, batch_size=batch_size, features=model.pool_features, rng=rng)
         streams[shift.__name__] = (path, list(stream))
     holdout = {"proba": model.holdout_proba, "features": model.holdout_features}
+    pools = {"proba": (model.pool_proba, model.pool_y), "features": (model.pool_features, model.pool_y)}
+    best = {}
     methods = rivals(model)
     cells = []
     for shift_name, method in track([(shift, name) for shift in streams for name in (BASE, *methods, OPTIMAL, ORACLE)]):
@@ -197,15 +199,10 @@ def run_demo(
         # The same bits on any machine, and no waiting for threads over small matrices; the small holdout is meant.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", HoldoutWarning)
-            evaluation = evaluate(adapter.fit(holdout[kind], model.holdout_y), batches)
-        # A method that changes the layer plays something else than a re-weighting to its class mix.
-        regret = _regret(evaluation.prior, path, model) if kind == "proba" else float("nan")
+            evaluation = evaluate(adapter.fit(holdout[kind], model.holdout_y), batches, pool=pools[kind])
+            if shift_name not in best:
+                oracle = Oracle(path).fit(model.holdout_proba, model.holdout_y)
+                best[shift_name] = evaluate(oracle, batches, pool=pools["proba"]).class_losses
+        regret = float(dynamic_regret(evaluation.class_losses, best[shift_name], path)[-1])
         cells.append(Cell(shift_name, method, evaluation, regret))
     return Demo(n_rounds, batch_size, seed, model, cells)
-
-
-def _regret(priors: FloatArray, path: FloatArray, model: TrainedModel) -> float:
-    """Regret of re-weighting to `priors` against re-weighting to the truth, over the whole pool."""
-    source = np.bincount(model.holdout_y) / len(model.holdout_y)
-    played, best = (reweighting_losses(q, model.pool_proba, model.pool_y, source) for q in (priors, path))
-    return float(dynamic_regret(played, best, path)[-1])

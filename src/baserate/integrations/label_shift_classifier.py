@@ -52,6 +52,7 @@ from baserate.state.declarations import (
     Text,
     Whole,
 )
+from baserate.trackers.given import saved_tracker
 from baserate.validation import check_fitted
 
 _PASSED_ON = (
@@ -157,7 +158,7 @@ class LabelShiftClassifier(
     saves = Saves(
         params={
             "estimator": Either((Foreign(), Part(Classifier))),
-            "tracker": Maybe(Part(Tracker, {"k": "k"})),
+            "tracker": saved_tracker({"k": "k"}),
             "marginals": Maybe(Part(MarginalEstimator)),
             "calibrator": Maybe(Either((Text(("auto",)), Part(Calibrator)))),
             "transductive": Flag(),
@@ -180,7 +181,7 @@ class LabelShiftClassifier(
         self,
         estimator: Any,
         *,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         marginals: MarginalEstimator | None = None,
         calibrator: Calibrator | Literal["auto"] | None = "auto",
         transductive: bool = False,

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.learners._learner import SAVED, BaseLearner, learner_problem
-from baserate.parameters import clone
 from baserate.protocols import BindableTracker, Evidence, FloatArray, IntArray, Tracker
 from baserate.simplex import project
 from baserate.state.declarations import Maybe, Number, Part, Saved, Together, floats
 from baserate.state.declarations import priors as path_of_priors
 from baserate.trackers import FLHFTL
-from baserate.validation import check_has_methods, check_limits, check_path
+from baserate.trackers.given import new_tracker, saved_tracker
+from baserate.validation import check_limits, check_path
 
 SAVED_TRACKING = SAVED.extended(
     params={
-        "tracker": Maybe(Part(Tracker, {"k": "k"})),
+        "tracker": saved_tracker({"k": "k"}),
         "floor": Maybe(Number(0.0, 1.0)),
     },
     state={
@@ -47,7 +47,7 @@ def tracking_problem(saved: Saved, floor: float | None) -> str:
 class TrackingLearner(BaseLearner):
     """Base of learners with an expected class mix for each round, `prior_`."""
 
-    tracker: Tracker | None
+    tracker: Tracker | type[Tracker] | None
     priors: ArrayLike | None
 
     def _begin(self) -> None:
@@ -67,16 +67,7 @@ class TrackingLearner(BaseLearner):
         return None
 
     def _new_tracker(self) -> Tracker:
-        if self.tracker is None:
-            tracker: Tracker = FLHFTL(self.n_classes)
-        else:
-            check_has_methods(self.tracker, "tracker", Tracker, "predict, update and reset")
-            tracker = clone(self.tracker)
-        if len(tracker.predict()) != self.n_classes:
-            raise ValueError(
-                f"tracker follows {len(tracker.predict())} classes; the learner has {self.n_classes}. Construct it "
-                f"with n_classes={self.n_classes}."
-            )
+        tracker = new_tracker(FLHFTL if self.tracker is None else self.tracker, self.n_classes, "the learner")
         if isinstance(tracker, BindableTracker):
             tracker.bind(prior=self._uniform(), sigma_min=None)  # None: estimates are label frequencies
         return tracker

@@ -101,7 +101,7 @@ class ContinualTrainingResampled(TrackingLearner, saved_as="continual_training_r
         self,
         n_classes: int,
         estimator: Any,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         *,
         priors: ArrayLike | None = None,
         floor: float | None = None,

@@ -144,7 +144,7 @@ class LazyTrainByWeights(TrainByWeights, saved_as="lazy_train_by_weights"):
         self,
         n_classes: int,
         estimator: Any,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         *,
         reweight: bool = True,
         by: Literal["weights", "sampling"] = "weights",

@@ -124,7 +124,7 @@ class TrainByWeights(TrackingLearner, saved_as="train_by_weights"):
         self,
         n_classes: int,
         estimator: Any,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         *,
         priors: ArrayLike | None = None,
         by: Literal["weights", "sampling"] = "weights",

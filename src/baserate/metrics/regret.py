@@ -58,10 +58,35 @@ def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -
     return np.cumsum(lost.sum(axis=1))
 
 
+def class_losses(proba: ArrayLike, y: ArrayLike, *, loss: str = "zero_one") -> FloatArray:
+    """Return the mean loss of predictions on the samples of each class, (k,).
+
+    Parameters
+    ----------
+    proba, y : (m, k) array, (m,) array of int
+        Predicted probabilities of a labelled pool, and its labels; every class at least once.
+    loss : {"zero_one", "log"}
+        As in `reweighting_losses`.
+
+    Examples
+    --------
+    >>> class_losses([[0.75, 0.25], [0.5, 0.5]], [0, 1])
+    array([0.25, 0.5 ])
+    """
+    predicted = check_proba(proba)
+    labels = check_labels(y, *predicted.shape)
+    check_all_classes_present(labels, predicted.shape[1])
+    check_option(loss, "loss", LOSSES)
+    return _class_losses(np.ones((1, predicted.shape[1])), predicted, labels, loss == "log")[0]
+
+
 def reweighting_losses(
     priors: ArrayLike, proba: ArrayLike, y: ArrayLike, source_prior: ArrayLike, *, loss: str = "zero_one"
 ) -> FloatArray:
     """Return the mean loss by class, on a labelled pool, of re-weighting to each of some class mixes.
+
+    An adapter that calibrates, or holds its correction back, plays something else than a re-weighting to its `prior_`:
+    what it does play is measured by ``baserate.evaluate(adapter, stream, pool=(proba, y)).class_losses``.
 
     Parameters
     ----------

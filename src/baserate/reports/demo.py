@@ -33,8 +33,8 @@ _READING = {
     "MSE to batch labels": "the same to the label frequencies of the round's few samples, as the paper's tables have "
     "it. Their chance is part of this figure, so that even the oracle does not reach zero.",
     "dynamic regret": "expected mistakes beyond the oracle's if each round had one sample, with labels sampled from "
-    "the probabilities, measured on the whole pool of images. Below zero is possible: a label sampled from the right "
-    "probabilities is not always the best guess.",
+    "the probabilities, measured on the whole pool of images, which each method predicts in every round as it is then. "
+    "Below zero is possible: a label sampled from the right probabilities is not always the best guess.",
 }
 
 
@@ -153,8 +153,7 @@ that tie with it: within two standard errors of the difference.</p>
 <p>A <em>sighting</em> is what the unlabelled images of one round say about the class mix (BBSE); it is noisy, and the
 methods differ in what they make of it. Most average it and re-weight the probabilities; ROGD moves the weights
 themselves, and UOGD, ATLAS and RetrainLastLayer change the last layer of the model, which is more work and asks for
-more labelled samples: what they play is no re-weighting, so that they have no dynamic regret here, and UOGD and ATLAS
-have no class mix either.</p>
+more labelled samples. UOGD and ATLAS have no class mix.</p>
 <dl>{page.definitions({method: describe(method) for method in methods})}</dl>
 </details>"""
 

@@ -108,6 +108,24 @@ class Part:
                 sizes.agree(outer, found[inner], where)
 
 
+@dataclass(frozen=True)
+class ClassOf:
+    """A class that can be saved, itself and not an object of it, that is of a kind.
+
+    Parameters
+    ----------
+    kind : type
+        The class, or a protocol of methods.
+    """
+
+    kind: Any
+
+    def check(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Refuse anything else."""
+        if not isinstance(value, type) or not _follows(value, self.kind):
+            raise UnreadableError(f"holds {where} that is no class of {self.kind.__name__}s")
+
+
 @cache
 def _follows(cls: type, kind: Any) -> bool:
     """Return whether a class is of a kind: for a protocol, with methods that need arguments where its methods do.

@@ -146,6 +146,8 @@ class _Reader:
             return self._model(node)
         if "$class" in node:
             return self._part(node)
+        if "$type" in node:
+            return resolve(node["$type"])
         if any(key.startswith("$") for key in node):
             raise UnreadableError(f"holds entries of an unknown kind, {', '.join(sorted(node))}")
         return {key: self.read(item) for key, item in node.items()}

@@ -75,6 +75,8 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
                 "numpy.random.default_rng does."
             )
         return {"$generator": _encode(state, arrays, where)}
+    if isinstance(value, type) and issubclass(value, Component):
+        return {"$type": value._saved_as}
     if isinstance(value, Component):
         params, state = (
             {name: _encode(item, arrays, f"{where}.{name}") for name, item in sorted(part.items())}

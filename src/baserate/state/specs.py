@@ -222,7 +222,9 @@ class Foreign:
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         """Refuse what is in the file."""
-        if value is None or isinstance(value, SavedPart | bool | int | float | str | list | tuple | dict | np.ndarray):
+        if value is None or isinstance(
+            value, SavedPart | type | bool | int | float | str | list | tuple | dict | np.ndarray
+        ):
             raise UnreadableError(f"holds {where} that is no model")
 
 

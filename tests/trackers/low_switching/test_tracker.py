@@ -84,6 +84,34 @@ def test_agrees_with_the_transcription(kind, cls, params):
         assert changes
 
 
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_to_the_letter_agrees_with_the_transcription(kind):
+    """prev = 0 at first, and the wrapped tracker is restarted at its own birth value, then fed the sighting."""
+    zs, prior = SEQUENCES[kind](np.random.default_rng(1)), [0.2, 0.3, 0.5]
+    tracker = LowSwitching(FLHFTL(3, prior=prior), threshold=0.2987, literal=True)
+    expected, changes = naive.lpa(
+        zs.tolist(), [0.0] * 3, lambda _: FLHFTL(3, prior=prior), lambda t, b, z: 0.2987, born_at_sightings=False
+    )
+    np.testing.assert_allclose(play(tracker, zs)[0], expected, rtol=0, atol=1e-9)
+    assert tracker.change_points_ == changes
+    assert not tracker.__class__(FLHFTL(3), threshold=0.3, literal=True).predict().any()
+
+
+def test_to_the_letter_a_wrong_birth_value_is_taken_for_a_change_again_and_again():
+    zs = frequencies([0.9, 0.05, 0.05], 2000, 100, np.random.default_rng(0))
+    given = {"threshold": "theory", "sigma2": 1 / 2000}
+    letter, ours = (LowSwitching(FLHFTL(3, prior=[0.05, 0.05, 0.9]), **given, literal=flag) for flag in (True, False))
+    play(letter, zs)
+    play(ours, zs)
+    assert len(letter.change_points_) > 10
+    assert ours.change_points_ == []
+
+
+def test_to_the_letter_needs_a_threshold_that_knows_of_it():
+    with pytest.raises(ValueError, match="literal is True, and threshold is 'calibrated'"):
+        LowSwitching(FLHFTL(3), literal=True)
+
+
 def test_the_thresholds_of_theory():
     """5 k sigma^2 log(2 T / delta), the constants of the algorithm."""
     tracker = LowSwitching(FLHFTL(10), threshold="theory", sigma2=1 / 50, horizon=200)

@@ -7,14 +7,15 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._source import calibrate, changes_nothing
+from baserate.adapters._source import changes_nothing
 from baserate.adapters.regress_and_reweight.abilities import correctable, idling, restartable
-from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, arranged, read_holdout, same_columns
-from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts, reads_estimates
+from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, read_holdout, same_columns
+from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts
 from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels, LateLabels
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
 from baserate.adapters.regress_and_reweight.saved import SAVED
+from baserate.calibrators import TemperatureScaling
 from baserate.guard import Guard, guarded
 from baserate.marginals import BBSE
 from baserate.protocols import (
@@ -29,7 +30,8 @@ from baserate.protocols import (
     Step,
     Tracker,
 )
-from baserate.trackers import FollowTheFixedWindow, FollowTheHistory
+from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
+from baserate.trackers.given import reads_estimates
 from baserate.trust.label_selection import watch_late, watch_round
 from baserate.trust.monitor import Round
 from baserate.validation import check_chosen, check_fitted, check_integer, check_labels, check_prior, check_proba
@@ -46,8 +48,9 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
     Parameters
     ----------
-    tracker : Tracker, optional
-        Follows the class mix. Default: `LikelihoodMixture`. The tracker is cloned and never changed itself.
+    tracker : Tracker or type, optional
+        Follows the class mix: a tracker, which is cloned and never changed itself, or a class of trackers, such as
+        ``FLHFTL``. Default: `LikelihoodMixture`.
     marginals : MarginalEstimator, optional
         Estimates the class mix of a batch, for trackers that read such estimates. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
@@ -118,7 +121,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
     def __init__(
         self,
-        tracker: Tracker | None = None,
+        tracker: Tracker | type[Tracker] | None = None,
         marginals: MarginalEstimator | None = None,
         calibrator: Calibrator | Literal["auto"] | None = "auto",
         transductive: bool = False,
@@ -143,6 +146,11 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self.gate = gate
         self.alpha = alpha
         self.guard = Guard()
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Return Algorithm 1 as the paper writes it: FLH-FTL, unclipped BBSE, temperature scaling, and no gate."""
+        return cls(FLHFTL, BBSE(clip=False), TemperatureScaling(), gate=False, alpha=None)
 
     @guarded
     def fit(self, proba: ArrayLike | None = None, y: ArrayLike | None = None, *, names: Names = None) -> Self:
@@ -378,16 +386,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         idling(self.tracker_).idle(rounds)
         self.rounds_ += rounds
         self._correction.jump(self.tracker_.predict(), self.rounds_)
-
-    def check_rows(self, proba: ArrayLike) -> FloatArray:
-        """Check a batch of probabilities, without calibrating it."""
-        check_fitted(self, "source_prior_")
-        proba = proba if self.columns_ is None else arranged(proba, self.columns_)
-        return check_proba(proba, len(self.source_prior_))
-
-    def calibrate(self, rows: FloatArray) -> FloatArray:
-        """Calibrate a checked batch."""
-        return rows if self._is_calibrated else calibrate(rows, self.calibrator_, self._calibration_offsets)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -13,14 +13,14 @@ from baserate.adapters._source import Source, learn_source
 from baserate.adapters.regress_and_reweight.columns import NamedHoldout
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
-from baserate.parameters import clone
-from baserate.protocols import BindableTracker, ConfusionEstimator, EvidenceTracker, TolerantTracker, Tracker
+from baserate.protocols import BindableTracker, ConfusionEstimator, TolerantTracker, Tracker
 from baserate.trackers import LikelihoodMixture
+from baserate.trackers.given import new_tracker, reads_estimates
 from baserate.trust import HoldoutWarning, health
 from baserate.trust.column_order import check_column_order
 from baserate.trust.health import CONFUSED
 from baserate.trust.monitor import TrustMonitor
-from baserate.validation import check_has_methods, check_limits, check_option, warn_user
+from baserate.validation import check_limits, check_option, warn_user
 
 
 class Parts(NamedTuple):
@@ -108,22 +108,9 @@ def _new_marginals(params: dict[str, Any], running: Tracker | None) -> Any:
     return new_marginals(params["marginals"])
 
 
-def reads_estimates(tracker: Tracker) -> bool:
-    """Return True if a tracker reads estimates of the class mix, and not only the samples themselves."""
-    return not isinstance(tracker, EvidenceTracker) or tracker.reads_sightings
-
-
-def _new_tracker(given: Tracker | None, n_classes: int) -> Tracker:
-    if given is None:
-        return LikelihoodMixture(n_classes)
-    check_has_methods(given, "tracker", Tracker, "predict, update and reset")
-    _check_update(given)
-    tracker: Tracker = clone(given)
-    if len(tracker.predict()) != n_classes:
-        raise ValueError(
-            f"tracker follows {len(tracker.predict())} classes; the holdout has {n_classes}. Construct it with "
-            f"n_classes={n_classes}."
-        )
+def _new_tracker(given: Tracker | type[Tracker] | None, n_classes: int) -> Tracker:
+    tracker = new_tracker(LikelihoodMixture if given is None else given, n_classes, "the holdout")
+    _check_update(tracker)
     return tracker
 
 

@@ -25,6 +25,7 @@ from baserate.state.declarations import (
     Text,
     Whole,
 )
+from baserate.trackers.given import saved_tracker
 from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 
@@ -64,7 +65,7 @@ def _check_notes(tracker: SavedPart, notes: list[Any], k: int) -> str:
 
 SAVED = Saves(
     params={
-        "tracker": Maybe(Part(Tracker)),
+        "tracker": saved_tracker(),
         "marginals": Maybe(Part(MarginalEstimator)),
         "calibrator": CALIBRATOR,
         "transductive": Flag(),

@@ -28,7 +28,14 @@ from baserate.state.declarations import (
 from baserate.trackers.flhftl import FLHFTL
 from baserate.trackers.follow_the_history import FollowTheHistory
 from baserate.trackers.low_switching.stationary import begin, quantile, straying
-from baserate.validation import check_has_methods, check_integer, check_option_or_real, check_real, check_vector
+from baserate.validation import (
+    check_has_methods,
+    check_integer,
+    check_option,
+    check_option_or_real,
+    check_real,
+    check_vector,
+)
 
 _FIRST_PHASE = 3  # no calibrated test before a stretch has 9 sightings: the noise estimate is too uncertain
 _KNOWN = 1e9  # degrees of freedom of a variance that is given
@@ -74,6 +81,10 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         settle, above all `FLHFTL`. For `FLHFTL` and `Aligator` the simulated values are built in; other trackers are
         simulated over 256 rounds, without evidence, when the first test is due. For a tracker that needs evidence,
         choose another threshold. A number is used as the threshold.
+    literal : bool
+        The algorithm to the letter, for comparison: prev = 0 before the first sighting, and the wrapped tracker always
+        starts at its own birth value. Needs another threshold than ``"calibrated"``, which knows nothing of it. With
+        little noise it restarts again and again while nothing changes: see Notes.
 
     Attributes
     ----------
@@ -96,7 +107,8 @@ class LowSwitching(Beginning, saved_as="low_switching"):
     The paper leaves two things open. Before the first sighting, the prediction is the wrapped tracker's (the paper's
     prev = 0 is not a class mix). And the wrapped tracker, if it has a method `restart`, is restarted from the first
     sighting, and after a change from the sighting that showed it: if it started further from the truth than the noise,
-    for example at a wrong prior, the test would take its way from there for a change, again and again.
+    for example at a wrong prior, the test would take its way from there for a change, again and again. `literal` leaves
+    both out.
 
     O(k) time and memory on top of the wrapped tracker's.
 
@@ -123,6 +135,7 @@ class LowSwitching(Beginning, saved_as="low_switching"):
             "delta": Number(0.0, 1.0),
             "horizon": Maybe(Whole(1)),
             "threshold": Either((Number(0.0, 1e18), Text(("calibrated", "theory")))),
+            "literal": Flag(),
         },
         state={
             "tracker_": Part(Tracker, {"k": "k"}),
@@ -151,12 +164,14 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         delta: float = 0.05,
         horizon: int | None = None,
         threshold: float | Literal["calibrated", "theory"] = "calibrated",
+        literal: bool = False,
     ) -> None:
         self.tracker = tracker
         self.sigma2 = sigma2
         self.delta = delta
         self.horizon = horizon
         self.threshold = threshold
+        self.literal = literal
         self._begin()
 
     def _begin(self) -> None:
@@ -167,6 +182,9 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         if self.horizon is not None:
             check_integer(self.horizon, "horizon", 1)
         check_option_or_real(self.threshold, "threshold", ["calibrated", "theory"], 0.0, 1e18)
+        check_option(self.literal, "literal", [True, False])
+        if self.literal and self.threshold == "calibrated":
+            raise ValueError("literal is True, and threshold is 'calibrated'; give 'theory' or a number.")
         self.tracker_: Any = clone(self.tracker)
         self._straying = np.zeros(1), np.zeros(1)
         self._straying_at: int | None = None
@@ -181,7 +199,8 @@ class LowSwitching(Beginning, saved_as="low_switching"):
     def reset(self) -> None:
         """Forget everything, and predict what the wrapped tracker does until the next update."""
         self.tracker_.reset()
-        self._start(self.tracker_.predict())
+        birth = self.tracker_.predict()
+        self._start(np.zeros_like(birth) if self.literal else birth)
 
     def restart(self, birth: ArrayLike) -> None:
         """Forget everything, and predict `birth` until the next update."""
@@ -231,7 +250,7 @@ class LowSwitching(Beginning, saved_as="low_switching"):
         self.rounds_ += 1
         self._in_stretch += 1
         self._sum = self._sum + sighting
-        if self.rounds_ == 1:
+        if self.rounds_ == 1 and not self.literal:
             self._begin_tracker(sighting)
         if self._in_stretch > 1:
             squares = (sighting - self._last) ** 2
@@ -253,7 +272,10 @@ class LowSwitching(Beginning, saved_as="low_switching"):
     def _begin_tracker(self, birth: FloatArray) -> None:
         """Restart a copy of the wrapped tracker, so that an error later in the round leaves it unchanged."""
         self.tracker_ = copy.deepcopy(self.tracker_)
-        begin(self.tracker_, birth)
+        if self.literal:
+            self.tracker_.reset()
+        else:
+            begin(self.tracker_, birth)
 
     def _add_estimate(self, estimate: FloatArray) -> None:
         off = estimate - self._estimates_mean
@@ -321,4 +343,5 @@ class LowSwitching(Beginning, saved_as="low_switching"):
             cls(FLHFTL(3)),
             cls(FollowTheHistory(3), sigma2=0.1, horizon=100),
             cls(FLHFTL(3, experts="window"), threshold="theory"),
+            cls(FLHFTL(3), threshold="theory", literal=True),
         ]
