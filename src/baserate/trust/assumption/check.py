@@ -20,6 +20,7 @@ from baserate.validation import check_fitted, check_holdout, check_proba, check_
 FEWEST = 50
 """Samples that a holdout must have."""
 _SHARED = 0.5  # of the error probability, for bets and for the hull each, where there are both
+_BEFORE = "the state is from an earlier version, which kept too little of the holdout; fit again."
 _OF_TESTS = ("_bets", "_hull", "_grid", "_on")
 
 
@@ -34,7 +35,7 @@ def _fits_together(saved: Saved) -> str:
     return "has an alarm without a test" if state["alarm_"] and not state["testable_"] else ""
 
 
-class AssumptionCheck(Component, saved_as="assumption_check"):
+class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
     """Tests a model's outputs for changes that no class mix explains: new classes, noise, drifting classes.
 
     Two tests run side by side. `HullTest` compares counts of the outputs with all mixtures of the holdout's classes; it
@@ -109,6 +110,16 @@ class AssumptionCheck(Component, saved_as="assumption_check"):
         may_be_empty=True,
         check=_fits_together,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which kept less of the holdout than is tested with now."""
+        if not state:
+            return params, state
+        anew = {"testable_": False, "reason_": _BEFORE, "alarm_": False, "since_": None}
+        return params, {**{name: state[name] for name in ("n_classes_", "rounds_")}, **anew}
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
