@@ -205,7 +205,7 @@ def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | 
     blind = 0.0 if slack is None else 0.5 * float(np.abs(slack).sum())  # above 1, no class mix is far enough
     if blind > BLIND:
         which = (
-            "class mixes that differ" if blind >= 1.0 else f"shifts smaller than {100 * blind:.0f} percentage points"
+            "changes of the class mix" if blind >= 1.0 else f"shifts smaller than {100 * blind:.0f} percentage points"
         )
         found.append(
             Problem(
