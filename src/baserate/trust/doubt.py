@@ -8,7 +8,8 @@ from baserate.protocols import FloatArray, IntArray
 
 _CORRELATIONS = 0.2, 1.0 / 3.0  # of neighbours: from where on there is doubt, and where nothing is certain
 _SUSPICION = 0.5  # logarithm of the evidence from which on there is doubt, as a part of an alarm's
-_MOVED = 0.1  # total variation distance of the class mix, from which on classes that look alike make it doubtful
+MOVED = 0.1
+"""Total variation distance of the class mix, beyond which classes that look alike make it doubtful."""
 _LEAST_SINGULAR = 0.1  # of the confusion matrix
 _UNKNOWN = 0.02  # share of unknown samples that is worth a word
 
@@ -82,7 +83,7 @@ def doubt(signs: Signs) -> Doubt:
     if signs.correlation > low:
         degree = min((signs.correlation - low) / (high - low), 1.0)
         found.append((degree, f"samples that follow each other are alike (correlation {signs.correlation:.2f})"))
-    if signs.sigma_min < _LEAST_SINGULAR and signs.moved > _MOVED:
+    if signs.sigma_min < _LEAST_SINGULAR and signs.moved > MOVED:
         found.append(
             (1.0, "the model hardly tells some classes apart, so a fault would look like the change of the class mix")
         )

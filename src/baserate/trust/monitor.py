@@ -26,7 +26,7 @@ from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
-from baserate.trust.doubt import Doubt, Signs, doubt, told_apart
+from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart
 from baserate.trust.explained import ExplainedShare
 from baserate.trust.spread import LabelSpread
 from baserate.trust.unknown import UnknownMass
@@ -339,7 +339,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             evidence=self.evidence(in_alarm=in_alarm),
             needed=1.0 / self.alpha,
             correlation=dependence.correlation_ if dependence.dependent_ else dependence.low_,
-            sigma_min=told_apart(*self._band.kept()),
+            sigma_min=told_apart(*self._band.kept()) if moved > MOVED else 1.0,
             moved=moved,
             unknown=self.unknown_mass_,
         )
