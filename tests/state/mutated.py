@@ -127,7 +127,13 @@ def use_check(obj):
 
 def use_directions(obj):
     check = trust.AssumptionCheck().fit(*HOLDOUT)
-    check._directions = obj
+    check._bets._directions = obj
+    use_check(check)
+
+
+def use_hull(obj):
+    check = trust.AssumptionCheck().fit(*HOLDOUT)
+    check._hull = obj
     use_check(check)
 
 
@@ -171,7 +177,7 @@ def subjects():
     check = trust.AssumptionCheck().fit(*HOLDOUT)
     for i in range(4):
         check.update(outputs(400, MIX, i, noise=2.0)[0])
-    directions = copy.deepcopy(check._directions)
+    directions = copy.deepcopy(check._bets._directions)
     tested = [
         (trust.SerialDependence(), use_dependence),
         (trust.UnknownMass().fit(*HOLDOUT), use_unknown),
@@ -182,7 +188,8 @@ def subjects():
         (trust.Gate().fit(source_prior=MIX), use_gate),
     ]
     found = [(moved(*pair), pair[1]) for pair in tested]
-    found += [(check, use_check), (directions, use_directions), (moved_monitor(), use_monitor)]
+    hull = copy.deepcopy(check._hull)
+    found += [(check, use_check), (directions, use_directions), (hull, use_hull), (moved_monitor(), use_monitor)]
     for cls in (marginals.BBSE, marginals.RLLS, marginals.MLLS):
         found += [
             (example.fit(*HOLDOUT), use_estimator) for example in cls.examples() if getattr(example, "clip", True)

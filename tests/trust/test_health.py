@@ -43,7 +43,7 @@ def test_a_large_slack_is_a_small_holdout():
     assert kinds(proba, y, slack=[0.05, 0.05, 0.05]) == []
     (problem,) = health(proba, y, slack=[0.1, 0.1, 0.1])
     assert problem.kind == "small"
-    assert "15 %" in problem.message
+    assert "15 percentage points" in problem.message
 
 
 def test_confused_classes_are_named_and_can_be_merged():
@@ -171,3 +171,10 @@ def test_bad_input_is_refused():
         health(proba, y, sigma_min=-1.0)
     with pytest.raises(ValueError, match="slack"):
         health(proba, y, slack=[0.1])
+
+
+def test_there_is_no_shift_of_more_than_everything():
+    proba, y = holdout(np.random.default_rng(0), 300)
+    (found,) = health(proba, y, slack=[0.8, 0.8, 0.8])
+    assert "changes of the class mix cannot be told" in found.message
+    assert "120" not in found.message

@@ -36,6 +36,7 @@ class RunningAdapter:
     assumption_alarm_ = _from_adapter("assumption_alarm_")
     assumption_findings_ = _from_adapter("assumption_findings_")
     assumption_untested_ = _from_adapter("assumption_untested_")
+    accuracy_in_doubt_ = _from_adapter("accuracy_in_doubt_")
     serial_correlation_ = _from_adapter("serial_correlation_")
     correction_weight_ = _from_adapter("correction_weight_")
     fallback_active_ = _from_adapter("fallback_active_")

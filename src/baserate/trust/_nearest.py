@@ -12,7 +12,8 @@ def distance_to_nearest(
 ) -> float:
     """Return the distance to the nearest of the references ``first:end`` except `left_out`; infinite if there is none.
 
-    No reference is left out if `left_out` is the number of references.
+    References that are equal do not count: a row that is equal to one may be that very sample, as where the holdout is
+    played back as a stream. No reference is left out if `left_out` is the number of references.
 
     `room` is scratch space for as many numbers as there are references. Callers write ``int(first)`` for a constant:
     numba would compile it anew for every one.
@@ -26,7 +27,7 @@ def distance_to_nearest(
             totals[r] += gap * gap
     nearest = np.inf
     for r in range(len(totals)):
-        if totals[r] < nearest and first + r != left_out:
+        if 0.0 < totals[r] < nearest and first + r != left_out:
             nearest = totals[r]
     return float(np.sqrt(nearest))
 

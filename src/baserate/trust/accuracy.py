@@ -249,6 +249,13 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         )[:, 0]
         return Accuracy(value, min(float(low), value), max(float(high), value))
 
+    @property
+    def labels_suffice_(self) -> bool:
+        """Whether there are enough labels in the window for the estimate to be theirs."""
+        check_fitted(self, "source_prior_")
+        parts = self._recent()
+        return bool(len(parts) > 0 and LabelledSums(*self._labelled[parts].sum(axis=0)).n >= _FEWEST)
+
     def _recent(self) -> list[int]:
         """Return the latest parts that together make up the window, newest first."""
         parts, total = [], 0.0

@@ -202,13 +202,16 @@ def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | 
                 tuple(few.tolist()),
             )
         )
-    if slack is not None and 0.5 * float(np.abs(slack).sum()) > BLIND:
+    blind = 0.0 if slack is None else 0.5 * float(np.abs(slack).sum())  # above 1, no class mix is far enough
+    if blind > BLIND:
+        which = (
+            "changes of the class mix" if blind >= 1.0 else f"shifts smaller than {100 * blind:.0f} percentage points"
+        )
         found.append(
             Problem(
                 SMALL,
-                f"with {counts.sum()} samples the holdout cannot tell a shift of {50 * np.abs(slack).sum():.0f} % of "
-                "all samples from faults of the model, and smaller shifts are left alone. Label more samples, or "
-                "calibrate the model on other data and say calibrator=None.",
+                f"with {counts.sum()} holdout rows, {which} cannot be told from faults of the model, and are "
+                "left alone. Label more rows, or calibrate the model on other data and say calibrator=None.",
                 (),
             )
         )

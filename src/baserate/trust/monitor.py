@@ -26,6 +26,7 @@ from baserate.trust.assumption import MOST_CLASSES, AssumptionCheck, Finding
 from baserate.trust.assumption.findings import FINDING, is_finding
 from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
+from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart
 from baserate.trust.explained import ExplainedShare
 from baserate.trust.spread import LabelSpread
 from baserate.trust.unknown import UnknownMass
@@ -320,6 +321,29 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """The estimate of `AccuracyEstimate`."""
         self._require("an accuracy")
         return self._accuracy.estimate(level)
+
+    @property
+    def labels_suffice_(self) -> bool:
+        """Whether the accuracy is estimated from labels, and relies on nothing else."""
+        return self.known_ and self._accuracy.labels_suffice_
+
+    def doubt(self, prior: FloatArray, *, in_alarm: bool) -> Doubt:
+        """What speaks against what relies on label shift; nothing where the check was switched off."""
+        if self.alpha is None or not self.known_:
+            return Doubt(0.0, "")
+        dependence = self.dependence_
+        moved = 0.5 * float(np.abs(prior - self.source_prior_).sum())
+        signs = Signs(
+            untested=self.untested_,
+            alarm=in_alarm,
+            evidence=self.evidence(in_alarm=in_alarm),
+            needed=1.0 / self.alpha,
+            correlation=dependence.correlation_ if dependence.dependent_ else dependence.low_,
+            sigma_min=told_apart(*self._band.kept()) if moved > MOVED else 1.0,
+            moved=moved,
+            unknown=self.unknown_mass_,
+        )
+        return doubt(signs)
 
     def _require(self, what: str) -> None:
         if not self.known_:

@@ -201,8 +201,7 @@ def test_warnings_name_classes(proba, y, name):
         )
     said = [str(warning.message) for warning in told]
     assert any(f"fewer than 10 samples of class {name};" in message for message in said), said
-    assert any(f"the holdout has 8 samples of class {name};" in message for message in said), said
-    assert f"class {name};" in loads(dumps(adapter)).assumption_untested_
+    assert loads(dumps(adapter)).assumption_untested_ == ""
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pl.Series], ids=lambda kind: kind.__module__)

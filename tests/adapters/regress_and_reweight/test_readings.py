@@ -157,14 +157,37 @@ def test_what_a_person_says_of_the_mix_is_rehearsed_before_it_is_used():
     np.testing.assert_allclose(adapter.log_offsets(), adapter.correction_weight_ * full, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning")
 def test_a_holdout_with_which_nothing_can_be_tested_is_warned_of():
     proba, y = holdout(900)
+    with pytest.warns(HoldoutWarning, match=r"cannot be tested: the holdout has 45 samples"):
+        adapter = RegressAndReweight().fit(proba[:45], y[:45])
+    assert "45 samples" in adapter.assumption_untested_
     few = (y != 2) | (np.cumsum(y == 2) <= 15)
-    with pytest.warns(HoldoutWarning, match=r"cannot be tested: the holdout has 15 samples of class 2"):
-        adapter = RegressAndReweight().fit(proba[few], y[few])
-    assert "15 samples of class 2" in adapter.assumption_untested_
-    assert RegressAndReweight().fit(proba, y).assumption_untested_ == ""
+    assert RegressAndReweight().fit(proba[few], y[few]).assumption_untested_ == ""
     assert RegressAndReweight(gate=False, alpha=None).fit(proba, y).assumption_untested_ == "alpha is None."
+
+
+def test_an_alarm_puts_the_accuracy_and_the_band_in_doubt():
+    adapter = RegressAndReweight().fit(*holdout(900))
+    for batch, _ in stream(DRIFT, np.random.default_rng(2)):
+        adapter.update(batch)
+    assert adapter.accuracy_in_doubt_ == ""
+    _, low, high = adapter.estimated_accuracy()
+    assert high - low < 0.2
+    adapter._correction.alarm_ = True
+    assert "does not look like label shift" in adapter.accuracy_in_doubt_
+    assert adapter.estimated_accuracy()[1:] == (0.0, 1.0)
+    np.testing.assert_array_equal(adapter.prior_interval(), np.tile([0.0, 1.0], (len(adapter.prior_), 1)))
+
+
+def test_labels_end_the_doubt_about_the_accuracy():
+    proba, y = holdout(900)
+    adapter = RegressAndReweight().fit(proba, y)
+    adapter.update(proba[:200], y[:200])
+    adapter._correction.alarm_ = True
+    assert adapter.accuracy_in_doubt_ == ""
+    assert adapter.estimated_accuracy().low > 0.3
 
 
 def test_a_refit_that_is_refused_changes_nothing():

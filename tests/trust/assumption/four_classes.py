@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from baserate.trust import AssumptionCheck
+from baserate.trust.assumption.bets import Bets
 
 K = 4
 
@@ -17,7 +17,7 @@ def outputs(rng, y, noise=1.0, move=0.0):
 
 def fitted(rng, n=800, **kwargs):
     y = np.arange(n) % K
-    return AssumptionCheck(**kwargs).fit(outputs(rng, y), y)
+    return Bets(**kwargs).fit(outputs(rng, y), y)
 
 
 def run(check, rng, n_rounds, batch=10, path=None, **change):

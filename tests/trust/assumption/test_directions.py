@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from baserate.trust import AssumptionCheck
+from baserate.trust.assumption.bets import Bets
 from baserate.trust.assumption.directions import Directions
 from baserate.trust.assumption.schedule import renewal_due
 
@@ -48,7 +48,7 @@ def test_a_direction_is_learned_from_what_came_before_it_alone():
     other[tested] = outputs(rng, y[tested])
     slopes = []
     for rows in (held, other):
-        check = AssumptionCheck().fit(rows, y)
+        check = Bets().fit(rows, y)
         for batch in stream[:26]:
             check.update(batch)
         slopes.append(check._directions.slopes.copy())
@@ -64,7 +64,7 @@ def test_the_account_of_directions_is_the_transcribed_one():
     rng = np.random.default_rng(5)
     y = np.arange(800) % K
     held = outputs(rng, y)
-    check = AssumptionCheck().fit(held, y)
+    check = Bets().fit(held, y)
     check._room = np.inf
     learned: Directions = check._directions
     tested = np.concatenate([np.flatnonzero(y == c)[1::2] for c in range(K)])

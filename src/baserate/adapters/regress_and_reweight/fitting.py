@@ -13,11 +13,13 @@ from baserate.adapters._source import Source, learn_source
 from baserate.adapters.regress_and_reweight.columns import NamedHoldout
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.holdout_margin import holdout_margin
+from baserate.class_labels import called
 from baserate.protocols import BindableTracker, ConfusionEstimator, TolerantTracker, Tracker
 from baserate.trackers import LikelihoodMixture
 from baserate.trackers.given import new_tracker, reads_estimates
 from baserate.trust import HoldoutWarning, health
 from baserate.trust.column_order import check_column_order
+from baserate.trust.copied_rows import Distinct, distinct_rows
 from baserate.trust.health import CONFUSED
 from baserate.trust.monitor import TrustMonitor
 from baserate.validation import check_limits, check_option, warn_user
@@ -76,10 +78,27 @@ def fit_parts(params: dict[str, Any], holdout: NamedHoldout, running: Tracker | 
     whole = source.labels is not None and np.bincount(source.labels, minlength=k).min() > 0
     raw, calibrated, labels = (source.raw, source.calibrated, source.labels) if whole else (None, None, None)
     correction = Correction(gate, alpha).fit(source.prior, bounds, calibrated, labels)
+    if raw is not None and calibrated is not None and labels is not None:
+        found = distinct_rows(raw, labels)
+        _warn_of_copies(found, holdout.names)
+        raw, calibrated, labels = raw[found.rows], calibrated[found.rows], labels[found.rows]
     monitor = TrustMonitor(alpha).fit(raw, calibrated, labels, source.prior, tracker, holdout.names)
     if monitor.checks_ and monitor.untested_:
         warn_user(f"whether anything but the class mix changes cannot be tested: {monitor.untested_}", HoldoutWarning)
     return Parts(source, tracker, marginals, correction, monitor)
+
+
+def _warn_of_copies(found: Distinct, names: Sequence[Any] | None) -> None:
+    copied = np.flatnonzero(found.copies)
+    if len(copied) == 0:
+        return
+    named = ", ".join(f"{found.copies[c]} of class {called(c, names)}" for c in copied[:8].tolist())
+    warn_user(
+        f"{found.copies.sum()} rows of the holdout are copies of others ({named}{', ...' if len(copied) > 8 else ''}). "
+        "They are counted once where it matters how certain something is. Fit on the rows as they were, without "
+        "copies; if classes were balanced on purpose, give the class mix of the training data as source_prior.",
+        HoldoutWarning,
+    )
 
 
 def _tolerate(

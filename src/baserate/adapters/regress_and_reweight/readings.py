@@ -21,6 +21,7 @@ from baserate.guard import Guard, copied_alone, guarded
 from baserate.protocols import Calibrator, FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
+from baserate.trust.doubt import Doubt, widened
 from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 from baserate.trust.prediction_sets import least_probabilities, prediction_sets
@@ -119,10 +120,14 @@ class TrustReadings(Component):
         Returns
         -------
         (k, 2) array
-            See `baserate.trust.PriorBand`.
+            See `baserate.trust.PriorBand`. Limits are the wider the more is in doubt, up to 0 and 1: see
+            `accuracy_in_doubt_`.
         """
         check_fitted(self, "source_prior_")
-        return self._monitor.interval(self._correction.prior_, self.tracker_, level)
+        return widened(self._monitor.interval(self._correction.prior_, self.tracker_, level), self._doubt().degree)
+
+    def _doubt(self) -> Doubt:
+        return self._monitor.doubt(self._correction.prior_, in_alarm=self._correction.alarm_)
 
     @guarded
     def label_spread(self, mixes: FloatArray) -> LabelSpread:
@@ -190,10 +195,22 @@ class TrustReadings(Component):
         Returns
         -------
         Accuracy
-            ``value, low, high``; NaN, 0 and 1 before the first sample. See `baserate.trust.AccuracyEstimate`.
+            ``value, low, high``; NaN, 0 and 1 before the first sample. See `baserate.trust.AccuracyEstimate`. Without
+            labels, limits are the wider the more is in doubt, up to 0 and 1: see `accuracy_in_doubt_`.
         """
         check_fitted(self, "source_prior_")
-        return self._monitor.accuracy(level)
+        found = self._monitor.accuracy(level)
+        if self._monitor.labels_suffice_:
+            return found
+        low, high = widened(np.array(found[1:]), self._doubt().degree).tolist()
+        return Accuracy(found.value, low, high)
+
+    @property
+    @guarded
+    def accuracy_in_doubt_(self) -> str:
+        """The reason why `estimated_accuracy` may not be believed; empty if nothing is in doubt, or labels tell."""
+        check_fitted(self, "source_prior_")
+        return "" if self._monitor.labels_suffice_ else self._doubt().reason
 
     @property
     def assumption_evidence_(self) -> float:

@@ -15,6 +15,7 @@ SCORES = ("doubt", "strangeness")
 NUMBERS = 8
 """Number of numbers that a finding is stored as."""
 _KEPT = 3  # findings that are kept
+_OF_HULL = {"confidence": -1.0, "outputs": -2.0}
 _LARGEST_LOG = 700.0
 
 
@@ -27,10 +28,12 @@ class Finding(NamedTuple):
         The predicted class of the region; None for all.
     score : str
         ``"doubt"``, one minus the largest probability; ``"strangeness"``, the distance of the log-probabilities to the
-        nearest reference row of the holdout; or ``"log-probability of class j"``, the one that deviates most in the
-        past of the stream, if the evidence comes from a direction learned from it.
+        nearest reference row of the holdout; ``"log-probability of class j"``, the one that deviates most in the past
+        of the stream, if the evidence comes from a direction learned from it; ``"confidence"``, the largest probability
+        among those of the same predicted class in the holdout; or ``"outputs"``, the place among all outputs.
     above : float or None
-        The region has scores above this; None stands for the mean score, scaled to 0 to 1.
+        The region has scores above this; None stands for the mean score, scaled to 0 to 1. For ``"confidence"`` it is
+        a share of the holdout, for ``"outputs"`` the largest probability in the middle of the region.
     too_many : bool
         True if there are too many samples, False if there are too few.
     share, expected, error : float
@@ -61,10 +64,12 @@ class Finding(NamedTuple):
         kind, has = {
             "doubt": ("uncertain", f"have no probability above {1.0 - self.above:.9g}"),
             "strangeness": ("unusual", f"are at least {self.above:.3g} away from all of the holdout"),
+            "confidence": ("confident", f"are surer than {100 * self.above:.0f} % of the holdout's of the same class"),
+            "outputs": ("such", f"have a probability of about {self.above:.2g}"),
         }[self.score]
         return (
             f"{many} {kind} predictions{who}: {100 * self.share:.3g} % {has}, label shift would give "
-            f"{100 * self.expected:.3g} % +- {100 * self.error:.2g}"
+            f"{100 * min(max(self.expected, 0.0), 1.0):.3g} % +- {100 * self.error:.2g}"
         )
 
 
@@ -75,7 +80,7 @@ FINDING = (Maybe(Whole()), Text(), Maybe(Number()), Flag(), _REAL, _REAL, _REAL,
 
 def is_finding(values: Sequence[Any], n_classes: int) -> bool:
     """Return whether a finding out of a file is about a class that there is, and a score."""
-    named = (*SCORES, *(_of_class(c) for c in range(n_classes)))
+    named = (*SCORES, *_OF_HULL, *(_of_class(c) for c in range(n_classes)))
     return (values[0] is None or values[0] < n_classes) and values[1] in named
 
 
@@ -128,6 +133,20 @@ def direction_finding(directions: Directions, value: float) -> FloatArray:
     return np.array([[mean.predicted, score, GRADED, low, mean.mean, mean.expected, mean.error, _exp(value)]])
 
 
+def confidence_finding(kept: float, share: float, expected: float, error: float, evidence: float) -> FloatArray:
+    """Return as a row of numbers that too many or too few predictions are surer than so many of the holdout's."""
+    side = float(share < expected)
+    return np.array([[EVERY, _OF_HULL["confidence"], kept, side, share, expected, error, evidence]])
+
+
+def neighbourhood_finding(
+    predicted: int, about: float, share: float, expected: float, error: float, evidence: float
+) -> FloatArray:
+    """Return as a row of numbers that too many or too few outputs are near a place."""
+    side = float(share < expected)
+    return np.array([[predicted, _OF_HULL["outputs"], about, side, share, expected, error, evidence]])
+
+
 def are_findings(numbers: FloatArray, n_classes: int, n_edges: int) -> bool:
     """Return whether rows of numbers, out of a file, stand for findings."""
     predicted, score, edge, side, _, _, _, evidence = numbers.T
@@ -137,10 +156,22 @@ def are_findings(numbers: FloatArray, n_classes: int, n_edges: int) -> bool:
     return len(numbers) <= _KEPT and bool((whole & graded & told).all())
 
 
+def are_hull_findings(numbers: FloatArray, n_classes: int) -> bool:
+    """Return whether rows of numbers, out of a file, stand for findings of `HullTest`."""
+    predicted, score, about, side = numbers.T[:4]
+    whole = np.isin(predicted, np.arange(EVERY, n_classes)) & np.isin(score, list(_OF_HULL.values()))
+    return bool((whole & (about >= 0.0) & (about <= 1.0) & np.isin(side, [0.0, 1.0]) & (numbers[:, -1] >= 0.0)).all())
+
+
 def to_findings(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
     """Turn rows of numbers into findings."""
     found = []
     for predicted, score, edge, side, share, expected, error, evidence in numbers.tolist():
+        if score < 0.0:
+            named = next(name for name, code in _OF_HULL.items() if code == score)
+            place = None if predicted == EVERY else int(predicted)
+            found.append(Finding(place, named, edge, side == 0, share, expected, error, evidence))
+            continue
         kind = int(score)
         name = SCORES[kind] if kind < len(SCORES) else _of_class(kind - len(SCORES))
         above = None if edge == GRADED else float(edges[kind][int(edge)])

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import linprog
 
 from baserate.protocols import FloatArray
 from baserate.state import Component
@@ -17,7 +18,10 @@ _MOST_ROWS = 5000
 _FEWEST = 50  # samples of the holdout that are needed
 _SAMPLES = 100.0  # samples of the stream that are needed
 _SURE = 3.0  # standard errors above which the mass is reported; many, because it is read again and again
-_RIDGE = 1.0  # pseudo-samples of each class with equal weights, which keep weights of confused classes bounded
+_HEAVIEST = 3.0  # weight of any row
+_PSEUDO = 2.0  # samples, spread as the whole holdout is, that stand beside those of each class
+_THIN = 50.0  # samples of a class in the holdout, below which its share is taken to be the largest one possible
+_COMMON = 0.1  # share of a class in a cell, from which on few rows in that cell mean that the class is rare
 
 
 def _fits_together(saved: Saved) -> str:
@@ -38,12 +42,15 @@ class UnknownMass(Component, saved_as="unknown_mass"):
     r"""Estimates the share of samples that belong to none of the k classes: new classes, noise, foreign data.
 
     A row is *odd* if it is less confident, or less similar to rows of the holdout, than four fifths of the holdout are;
-    otherwise it is *clear*. A clear row has a weight that depends on its predicted class, chosen so that the mean
-    weight is 1 in every class, and so under any class mix. The difference to 1 in the stream is the unknown mass:
+    otherwise it is *clear*. A row has a weight that depends on that and on its predicted class. Weights are chosen
+    once, such that the mean weight is at least 1 in every class, and so under any class mix, and clear rows have as
+    much of it as possible. What is missing to 1 in the stream is the unknown mass:
 
-        mass = 1 - sum_j weight[j] * share of clear rows predicted j
+        mass = 1 - sum_j (weight of clear[j] * share of clear rows predicted j + the same of odd rows)
 
-    Unknown samples that do not look odd reduce the estimate, so the mass is too small rather than too large.
+    A rare class of which all rows are odd has weight there. Unknown samples that do not look odd, or look like such a
+    class, reduce the estimate, so the mass is too small rather than too large. Its standard error has a part for each
+    class, from its samples in the holdout and the largest share that it can have in the stream.
 
     Unknown samples cannot be detected if the model is as confident of them as of others. And if the classes themselves
     become less clear, that looks like unknown mass: see `AssumptionCheck` for such changes.
@@ -134,19 +141,19 @@ class UnknownMass(Component, saved_as="unknown_mass"):
 
     def _prepare(self) -> None:
         """Compute what follows from the holdout and is not saved."""
-        clear, odd = self._holdout
-        sizes = self._holdout.sum(axis=(0, 2))
+        counts = self._holdout.transpose(1, 0, 2).reshape(self.n_classes_, -1)  # true class; clear cells, then odd ones
+        sizes = counts.sum(axis=1)
+        total = counts.sum(axis=0) / counts.sum()
         self._sizes = np.maximum(sizes, 1.0)
-        # Weights w with ``sum_j P(clear, predicted j | class c) w[j] = 1`` on the holdout: least squares, in which a
-        # class counts by its samples, regularised towards equal weights.
-        equal = sizes.sum() / max(clear.sum(), 1.0)
-        shares = clear / self._sizes[:, np.newaxis]
-        normal = (shares * sizes[:, np.newaxis]).T @ shares + _RIDGE * np.eye(len(sizes))
-        self._weights = equal + np.linalg.solve(
-            normal, (shares * sizes[:, np.newaxis]).T @ (1.0 - shares.sum(1) * equal)
-        )
-        self._odd_shares = odd / self._sizes[:, np.newaxis]
-        self._variances = np.maximum(shares @ self._weights**2 - (shares @ self._weights) ** 2, 0.0)
+        self._shares = (counts + _PSEUDO * total) / (sizes + _PSEUDO)[:, np.newaxis]
+        # The lightest weights at the holdout's mix, lighter for odd rows than for clear ones, with a mean of at least 1
+        # in each class: weights of 1 are such ones.
+        present = sizes > 0.0
+        dear = np.repeat([1.0, 2.0], self.n_classes_) * (total + 1e-3 / len(total))
+        found = linprog(dear, A_ub=-self._shares[present], b_ub=-np.ones(int(present.sum())), bounds=(0.0, _HEAVIEST))
+        self._weights = np.asarray(found.x, dtype=np.float64) if found.success else np.ones(len(total))
+        self._odd_shares = self._holdout[1] / self._sizes[:, np.newaxis]
+        self._variances = np.maximum(self._shares @ self._weights**2 - (self._shares @ self._weights) ** 2, 0.0)
 
     def _start(self) -> None:
         self._seen = np.zeros((2, self.n_classes_))
@@ -158,7 +165,7 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         self._start()
 
     def get_state(self) -> dict[str, Any]:
-        derived = ("_sizes", "_weights", "_odd_shares", "_variances")
+        derived = ("_sizes", "_weights", "_shares", "_odd_shares", "_variances")
         return {name: value for name, value in super().get_state().items() if name not in derived}
 
     def update(self, proba: ArrayLike) -> None:
@@ -187,17 +194,21 @@ class UnknownMass(Component, saved_as="unknown_mass"):
 
     @property
     def raw_(self) -> float:
-        return 1.0 - float(self._seen[0] @ self._weights) / self._total if self._known() else 0.0
+        return 1.0 - float(self._seen.ravel() @ self._weights) / self._total if self._known() else 0.0
 
     @property
     def error_(self) -> float:
         if not self._known():
             return np.inf
-        clear = self._seen[0] / self._total
-        mean = clear @ self._weights
-        stream = (clear @ self._weights**2 - mean**2) * self._squares / self._total**2
-        mix = self._seen.sum(axis=0) / self._total
-        return float(np.sqrt(max(stream, 0.0) + mix**2 @ (self._variances / self._sizes)))
+        cells = self._seen.ravel() / self._total
+        one = self._squares / self._total**2
+        stream = (cells @ self._weights**2 - (cells @ self._weights) ** 2) * one
+        predicted = cells.reshape(2, -1).sum(axis=0)
+        # A class that the model hardly ever predicts may have as large a share as the cells it is usually in allow.
+        room = (cells + _SURE * np.sqrt(cells * one) + one) / np.maximum(self._shares, _COMMON)
+        most = np.where(self._shares >= _COMMON, np.minimum(room, 1.0), 1.0).min(axis=1)
+        share = np.where(self._sizes < _THIN, most, predicted)
+        return float(np.sqrt(max(stream, 0.0) + share**2 @ (self._variances / self._sizes)))
 
     @property
     def mass_(self) -> float:

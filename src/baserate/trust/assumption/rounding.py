@@ -1,0 +1,64 @@
+"""Grids that outputs were rounded to, on the way to a file or through a service.
+
+A stream of rounded outputs differs from a holdout of exact ones, though nothing has happened to the model: ties, zeros
+and ones are all new. So the holdout is rounded like the stream, or the stream like the holdout.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baserate.protocols import FloatArray
+
+GRIDS = ("float16", "3 decimals", "2 decimals")
+"""Grids, from fine to coarse; grid 0 is none, grid 1 the first of these."""
+_DECIMALS = {2: 3, 3: 2}
+_NEAR = 1e-4  # of a step of the grid
+_SPREAD = 10  # rows that were normalised after rounding had sums of 1 plus or minus as many steps
+
+
+def rounded(proba: FloatArray, grid: int) -> FloatArray:
+    """Round rows to a grid, and normalise them."""
+    if grid == 0:
+        return proba
+    rows = np.round(proba, _DECIMALS[grid]) if grid in _DECIMALS else proba.astype(np.float16).astype(np.float64)
+    # Of many classes, none may be left.
+    return np.where(rows.any(axis=1, keepdims=True), normalised(rows), proba)
+
+
+def normalised(rows: FloatArray) -> FloatArray:
+    """Divide rows by their sums, where those are not zero."""
+    sums = rows.sum(axis=1, keepdims=True)
+    return np.asarray(rows / np.where(sums > 0.0, sums, 1.0))
+
+
+def on_grids(proba: FloatArray) -> NDArray[np.bool_]:
+    """Return for each of `GRIDS` whether all rows are on it, be it before they were normalised.
+
+    Examples
+    --------
+    >>> on_grids(np.array([[0.25, 0.75], [0.1, 0.9]])), on_grids(np.array([[0.2468, 0.7532]]))
+    (array([False,  True,  True]), array([False, False, False]))
+    """
+    return np.array([_on_float16(proba), *(_on_decimals(proba, 10**decimals) for decimals in _DECIMALS.values())])
+
+
+def coarsest(on: NDArray[np.bool_]) -> int:
+    """Return the coarsest of the grids that all rows are on, 0 for none."""
+    found = np.flatnonzero(on)
+    return int(found[-1]) + 1 if len(found) else 0
+
+
+def _on_float16(proba: FloatArray) -> bool:
+    same = np.abs(proba.astype(np.float16) - proba) <= 1e-9
+    # The last column may be what is left of 1.
+    return bool((same.sum(axis=1) >= proba.shape[1] - 1).all())
+
+
+def _on_decimals(proba: FloatArray, steps: int) -> bool:
+    left = proba
+    for more in sorted(range(-_SPREAD, _SPREAD + 1), key=abs):
+        scaled = left * (steps + more)
+        left = left[(np.abs(scaled - np.round(scaled)) > _NEAR).any(axis=1)]
+        if len(left) == 0:
+            return True
+    return False

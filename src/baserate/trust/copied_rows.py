@@ -1,0 +1,58 @@
+"""Rows of a holdout that were copied, to balance classes or by drawing with replacement."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from baserate.protocols import FloatArray, IntArray
+
+_ENOUGH = 3.0  # pairs of equal outputs with different labels that are expected, below which ties prove nothing
+_LEAST = 50  # distinct outputs; fewer are those of a small tree, or of an example
+_FEW = 0.3  # part of these that copies do not exceed
+
+
+class Distinct(NamedTuple):
+    """The rows of a holdout of which each sample is one.
+
+    Attributes
+    ----------
+    rows : (m,) array of int
+        The first of each, in order.
+    copies : (k,) array of int
+        The number of rows of each class that are left out.
+    """
+
+    rows: IntArray
+    copies: IntArray
+
+
+def distinct_rows(proba: FloatArray, labels: IntArray) -> Distinct:
+    """Find the rows that are copies of others, by what the model says of them and their labels.
+
+    Equal outputs alone do not make a copy: a small tree, or rounding, gives many samples the same. But different
+    samples with equal outputs have different labels about as often as the outputs say; copies never do.
+
+    Examples
+    --------
+    >>> proba = np.random.default_rng(0).dirichlet([1.0, 1.0], 50)
+    >>> labels = np.arange(50) % 2
+    >>> found = distinct_rows(np.vstack([proba, proba]), np.append(labels, labels))
+    >>> len(found.rows), found.copies
+    (50, array([25, 25]))
+    """
+    k = proba.shape[1]
+    whole = np.unique(np.ascontiguousarray(proba), axis=0, return_inverse=True)[1].reshape(-1)
+    if whole.max(initial=-1) + 1 < _LEAST:
+        return Distinct(np.arange(len(labels)), np.zeros(k, dtype=np.int64))
+    _, first, pair = np.unique(whole * k + labels, return_index=True, return_inverse=True)
+    others, alike = np.bincount(whole)[whole] - 1.0, np.bincount(pair.reshape(-1))[pair.reshape(-1)] - 1.0
+    expected, differing = np.zeros((2, k))
+    np.add.at(expected, labels, others * (1.0 - proba[np.arange(len(labels)), labels]))
+    np.add.at(differing, labels, others - alike)
+    copied = (expected >= _ENOUGH) & (differing < _FEW * expected)
+    if expected.sum() >= _ENOUGH and differing.sum() < _FEW * expected.sum():
+        copied[:] = True
+    left = np.full(len(labels), True)
+    left[first] = False
+    left &= copied[labels]
+    return Distinct(np.flatnonzero(~left), np.bincount(labels[left], minlength=k))
