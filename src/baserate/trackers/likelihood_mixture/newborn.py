@@ -107,7 +107,7 @@ def solve(
         mixes[c, run] = best[c]
     for j in range(products):
         overlaps[j, run] = best_overlap[j]
-    return highest + scale - 0.5 * _log_curvature(best_overlap, prior, n)
+    return float(highest + scale - 0.5 * _log_curvature(best_overlap, prior, n))
 
 
 @compiled_part
@@ -153,4 +153,4 @@ def _log_curvature(overlap: FloatArray, prior: FloatArray, n: float) -> float:
             other += d + 1
         total += 2.0 * np.log(factor[row + c])
         row += c + 1
-    return total
+    return float(total)
