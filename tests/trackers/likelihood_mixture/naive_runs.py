@@ -112,16 +112,38 @@ class NaiveRuns:
             for run in self.runs:
                 self.move(run, np.array([frequencies]), np.diag(frequencies))
             return log
-        log, ends, new = 0.0, parts(len(rows)), self.runs[-1].n == 0
+        log, ends, new, born = 0.0, parts(len(rows)), self.runs[-1].n == 0, self.runs[-1].weight
         for first, end in pairwise(ends):
             part = rows[first:end]
             shares = [classes(run.mix, part) for run in self.runs]
             log += self.judge(part, None, near)
             for run, r in zip(self.runs, shares, strict=True):
                 self.move(run, r, products_of(r, 16))
-        if new and self.runs[-1].weight > 0.001 and len(rows) > 10:
-            self.solve(self.runs[-1], np.asarray(rows))
-        return log
+        return self.judge_as_a_whole(np.asarray(rows), log, born) if new and born > 0 and len(rows) > 10 else log
+
+    def judge_as_a_whole(self, rows, log, born):
+        """Judge a run by all of its first batch, and solve for its mix; returns the log-likelihood of the round."""
+        run, rest = self.runs[-1], self.of_prior + sum(run.weight for run in self.runs[:-1])
+        others, by_parts = log + math.log(rest), log + math.log(run.weight / born)
+        if self.evidence(run, rows) < others + math.log(0.001 / born) - self.k / 2:
+            return log
+        self.solve(run, rows)
+        own = math.log(born) + max(self.evidence(run, rows), by_parts)
+        after = np.logaddexp(others, own)
+        less = math.exp(others - after) / rest
+        self.of_prior *= less
+        for other in self.runs[:-1]:
+            other.weight *= less
+        run.weight = math.exp(own - after)
+        return after
+
+    def evidence(self, run, rows):
+        """Laplace's approximation of the mean likelihood under the prior that a run is born with."""
+        born = self.k / 2 * (self.prior + 1 / self.k) / 2
+        curved = np.linalg.slogdet(len(rows) * run.products + np.diag(born))[1] - math.log(len(rows) + self.k / 2)
+        made_one = math.lgamma(self.k / 2) - sum(map(math.lgamma, born))
+        best = log_likelihood(run.mix, rows, None) + born @ np.log(run.mix)
+        return best + made_one + (self.k - 1) / 2 * math.log(2 * math.pi) - curved / 2
 
     def move(self, run, shares, products):
         m = len(shares)

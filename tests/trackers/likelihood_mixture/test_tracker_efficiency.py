@@ -79,6 +79,32 @@ def test_one_large_batch_is_enough(sharp):
     assert max(apart) < 0.035
 
 
+@pytest.mark.parametrize("sharp", [3.0, 6.0])
+def test_one_batch_of_a_hundred_is_as_good_as_expectation_maximisation(sharp):
+    """Ten classes: new shares cost so much to learn that predictions along the batch would say little for them."""
+    source, ours, others = np.full(10, 0.1), [], []
+    for seed in range(40):
+        rng, tracker = np.random.default_rng(seed), LikelihoodMixture(10)
+        q = rng.dirichlet(np.ones(10))
+        proba, _ = draw(rng, q, 100, sharp=sharp)
+        tracker.update(source, Evidence(proba, source))
+        ours.append(((tracker.predict() - q) ** 2).sum())
+        others.append(((converged_em(proba, source) - q) ** 2).sum())
+    assert np.mean(ours) < 1.05 * np.mean(others)
+
+
+@pytest.mark.parametrize("of_first", [45, 56])
+def test_a_run_is_judged_by_its_first_batch_as_a_whole(of_first):
+    """With labels, the likelihood averaged over mixes is known: that of the Dirichlet-multinomial distribution."""
+    source, y = np.array([0.5, 0.5]), (np.arange(60) >= of_first).astype(np.int64)
+    tracker = LikelihoodMixture(2)
+    tracker.update(source, Evidence(np.full((60, 2), 0.5), source, labels=y))
+    weights = tracker._state.run_weights[0]
+    found = [math.lgamma(n + 0.5) - math.lgamma(0.5) for n in (of_first, 60 - of_first)]
+    exact = sum(found) - math.lgamma(61) + 60 * math.log(2)
+    assert math.log(weights[:-1].max() / weights[-1]) == pytest.approx(exact, abs=0.3)
+
+
 def test_a_model_that_is_never_wrong_is_believed_whatever_the_batch():
     """Classes that hardly come must not be overestimated because few of their samples were looked at."""
     source = np.full(10, 0.1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate.compiled import compiled, compiled_within
 from baserate.protocols import FloatArray, IntArray
-from baserate.trackers.likelihood_mixture import diagonal, runs, scoring
+from baserate.trackers.likelihood_mixture import diagonal, parts, runs, scoring
 from baserate.trackers.likelihood_mixture.experts import (
     COUNT,
     COUNTED,
@@ -139,7 +139,7 @@ def update(
         assign_samples(now, per_expert)
         if lanes > 0:
             if many is None:
-                found_by_runs = scoring.observe(
+                found_by_runs = parts.observe(
                     moving, within, size, share, proba, inverse, labels, first, end, per_class, scratch
                 )
             else:

@@ -85,24 +85,30 @@ def count(
 ) -> None:
     """Move the runs by the classes of a batch as counted in `COUNT` under `MIXTURE`."""
     k, m = mixes.shape
-    n = end - first
+    n, source = end - first, m - 1
     _set_squares(proba, inverse, labels, first, end, per_class)
-    gains, by = np.empty(m), np.empty((k, m))
-    for e in range(m):
-        gains[e] = n / (sizes[e] + n)
+    gains, steps, unknown, by = np.empty(source), np.empty(source), np.empty(source), np.zeros((k, m))
     share = 1.0 / n
+    for e in range(source):
+        gains[e] = n / (sizes[e] + n)
+        steps[e] = gains[e] / (1.0 + _PRIOR * gains[e] * share)
+        unknown[e] = _PRIOR / (sizes[e] + n)
     for c in range(k):
-        mean, moved = per_class[MIXTURE, c], per_class[COUNT, c] * share - per_class[MIXTURE, c]
-        for e in range(m):
-            overlaps[c, e] += gains[e] * (per_class[SPARE, c] * share - overlaps[c, e])
-            overlaps[k + c, e] += gains[e] * (per_class[COUNT, c] * share - overlaps[k + c, e])
-            told = _share_told(overlaps, sizes[e] + n, c, e)
-            gain = gains[e] / (1.0 + _PRIOR * gains[e] * share)
+        mean, square, counted = per_class[MIXTURE, c], per_class[SPARE, c] * share, per_class[COUNT, c] * share
+        moved = counted - mean
+        for e in range(source):
+            squares = overlaps[c, e] + gains[e] * (square - overlaps[c, e])
+            found = overlaps[k + c, e] + gains[e] * (counted - overlaps[k + c, e])
+            overlaps[c, e], overlaps[k + c, e] = squares, found
+            # The share of a label that an output tells: the variance of the class probability beside that of the label.
+            label = max(found * (1.0 - found), 1e-12)
+            told = min(max(squares - found * found + unknown[e] * label, _LEAST_TOLD * label), label)
             # A rare class may be told by none of the samples that were looked at: at most twice the share that it has,
             # and twice the step that takes its class probabilities for labels.
-            most = mixes[c, e] + 2.0 * max(gain * (mean + moved - mixes[c, e]), 0.0)
-            by[c, e] = min(gain * (mean + moved / told - mixes[c, e]), most)
-    for e in range(m):
+            apart = mean - mixes[c, e]
+            most = mixes[c, e] + 2.0 * max(steps[e] * (apart + moved), 0.0)
+            by[c, e] = min(steps[e] * (apart + moved * label / told), most)
+    for e in range(source):
         sizes[e] += n
     shift_mixes(mixes, sizes, by, per_class)
 
@@ -172,12 +178,3 @@ def correct_counts(
             overlaps[k + c, e] += part * (told[c] / n - overlaps[k + c, e])
             by[c, e] = holds[e] * (told[c] - n * mixes[c, e]) / (sizes[e] + _PRIOR)
     shift_mixes(mixes, sizes, by, per_class)
-
-
-@compiled_within
-def _share_told(overlaps: FloatArray, size: float, c: int, e: int) -> float:
-    """Return the share of a label of class c that an output tells, as a run of some size has found."""
-    found = overlaps[len(overlaps) // 2 + c, e]
-    label = max(found * (1.0 - found), 1e-12)
-    told = (overlaps[c, e] - found * found) / label + _PRIOR / max(size, 1.0)
-    return float(min(max(told, _LEAST_TOLD), 1.0))

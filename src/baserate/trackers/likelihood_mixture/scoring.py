@@ -11,136 +11,27 @@ import numpy as np
 
 from baserate.compiled import compiled_part, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
-from baserate.trackers.likelihood_mixture.experts import BIRTH, JUDGED
 from baserate.trackers.likelihood_mixture.runs import judge_runs, shift_mixes
 
-_FIRST_PART = 10  # samples in the first part of a batch; every part is four times as long as the one before
-_THINNED = 16  # samples of a part from which the resolution is estimated
-_PRIOR = 0.5  # samples of each class that the mix a run is born with counts for (Krichevsky and Trofimov)
-_CAUTION = 20.0  # samples that perfect resolution counts for, beside that of the outputs
+THINNED = 16  # samples of a part from which the resolution is estimated
+PRIOR = 0.5  # samples of each class that the mix a run is born with counts for (Krichevsky and Trofimov)
+CAUTION = 20.0  # samples that perfect resolution counts for, beside that of the outputs
 _RIDGE = 1e-9
-_NOTICED = 0.001  # weight of a run from which its first batch is worth several steps
-_MOST_STEPS = 50
-_STILL = 1e-5  # largest change of a share after which no further step is taken
 _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 
 # A batch is processed in one table with a number for each lane in every row: five for likelihoods and sizes; k rows
 # each of class probabilities, scores, roots and limits; k (k + 1) / 2 rows each of products and their Cholesky factor.
-_LIKELIHOOD, _PRODUCT, _LOG, _SPARE, _KNOWN, _ROWS = range(6)
+_LIKELIHOOD, _PRODUCT, LOG, _SPARE, _KNOWN, ROWS = range(6)
 
 
 @compiled_part
 def make_scratch(k: int, lanes: int) -> FloatArray:
     """Allocate the table in which batches are processed."""
-    return np.empty((_ROWS + 4 * k + k * (k + 1), lanes))
+    return np.empty((ROWS + 4 * k + k * (k + 1), lanes))
 
 
 @compiled_part
-def observe(
-    mixes: FloatArray,
-    overlaps: FloatArray,
-    sizes: FloatArray,
-    weights: FloatArray,
-    proba: FloatArray,
-    inverse: FloatArray,
-    labels: IntArray,
-    first: int,
-    end: int,
-    per_class: FloatArray,
-    scratch: FloatArray,
-) -> float:
-    """Judge the runs by the samples `first` to `end`, and move them; returns the samples' log-likelihood.
-
-    A batch is taken in parts of growing length, so that a run that starts with it can show by the later parts what it
-    has learned from the earlier ones.
-    """
-    k, source, total, start, size = len(mixes), len(sizes) - 1, 0.0, first, _FIRST_PART
-    newborn = source  # stands for none
-    for e in range(source):
-        if sizes[e] == 0.0 and weights[e] > 0.0:
-            newborn = e
-    while start < end:
-        stop = min(start + size, end)
-        if end - stop < size // 2:
-            stop = end
-        step = 1 + (stop - start - 1) // _THINNED
-        _take_sums(mixes, proba, inverse, labels, start, stop, step, scratch)
-        total += judge_runs(weights, scratch[_LOG])
-        n = float(stop - start)
-        _learn_resolution(overlaps, sizes, n, 1 + (stop - start - 1) // step, k, scratch)
-        _move(mixes, overlaps, sizes, n, n, _CAUTION, per_class, scratch)
-        start, size = stop, 4 * size
-    if newborn < source and weights[newborn] > _NOTICED and end - first > _FIRST_PART:
-        _solve(mixes, overlaps, newborn, proba, inverse, labels, first, end, per_class)
-    return total
-
-
-@compiled_part
-def _solve(
-    mixes: FloatArray,
-    overlaps: FloatArray,
-    run: int,
-    proba: FloatArray,
-    inverse: FloatArray,
-    labels: IntArray,
-    first: int,
-    end: int,
-    per_class: FloatArray,
-) -> None:
-    """Repeat the step of a run that began with this batch until it plays the likeliest mix of the batch.
-
-    What it was born with counts as half a sample of each class.
-    """
-    k, n, products = len(mixes), float(end - first), len(overlaps)
-    score, step = _ROWS + k, 1 + (end - first - 1) // (_THINNED + 8 * k)
-    taken = 1 + (end - first - 1) // step
-    mix, overlap, size = np.empty((k, 2)), np.empty((products, 2)), np.empty(2)
-    s = make_scratch(k, len(size))
-    prior, best, best_score, best_overlap = np.empty(k), np.empty(k), np.empty(k), np.empty(products)
-    highest, caution, farthest = -np.inf, _CAUTION, np.inf
-    for c in range(k):
-        prior[c] = _PRIOR * k * (0.5 * per_class[BIRTH, c] + 0.5 / k)
-        mix[c, 0], mix[c, 1] = mixes[c, run], per_class[JUDGED, c]
-    for _ in range(_MOST_STEPS):
-        _take_sums(mix, proba, inverse, labels, first, end, step, s)
-        found = 0.0
-        for c in range(k):
-            found += prior[c] * np.log(mix[c, 0])
-        found += s[_LOG, 0]
-        if found >= highest:
-            farthest = 0.0 if highest > -np.inf else np.inf
-            for c in range(k):
-                farthest = max(farthest, abs(mix[c, 0] - best[c]))
-            highest, caution = found, 0.25 * caution
-            for e in range(2):
-                size[e] = 0.0
-                for j in range(products):
-                    overlap[j, e] = 0.0
-            _learn_resolution(overlap, size, n, taken, k, s)
-            for c in range(k):
-                best[c], best_score[c] = mix[c, 0], s[score + c, 0] + prior[c]
-            for j in range(products):
-                best_overlap[j] = overlap[j, 0]
-        else:
-            # A step of scoring can go too far; with more caution it becomes one of expectation-maximisation.
-            caution = max(8.0 * caution, 0.05 * n)
-        if farthest < _STILL:
-            break
-        for c in range(k):
-            mix[c, 0], s[score + c, 0] = best[c], best_score[c]
-        for j in range(products):
-            overlap[j, 0] = best_overlap[j]
-        for e in range(2):
-            size[e] = 0.0
-        _move(mix, overlap, size, n + _PRIOR * k, n, caution, per_class, s)
-    for c in range(k):
-        mixes[c, run] = best[c]
-    for j in range(products):
-        overlaps[j, run] = best_overlap[j]
-
-
-@compiled_part
-def _take_sums(
+def take_sums(
     mixes: FloatArray,
     proba: FloatArray,
     inverse: FloatArray,
@@ -155,9 +46,9 @@ def _take_sums(
     Products are summed over every `step`-th sample.
     """
     k, m = mixes.shape
-    posterior, score, outer = _ROWS, _ROWS + k, _ROWS + 4 * k
+    posterior, score, outer = ROWS, ROWS + k, ROWS + 4 * k
     for e in range(m):
-        s[_PRODUCT, e], s[_LOG, e] = 1.0, 0.0
+        s[_PRODUCT, e], s[LOG, e] = 1.0, 0.0
     for j in range(k):
         for e in range(m):
             s[score + j, e] = 0.0
@@ -196,7 +87,7 @@ def _take_sums(
                         j += 1
         if (i - start) % _BLOCK == _BLOCK - 1 or i == stop - 1:
             for e in range(m):
-                s[_LOG, e] += np.log(s[_PRODUCT, e])
+                s[LOG, e] += np.log(s[_PRODUCT, e])
                 s[_PRODUCT, e] = 1.0
     for c in range(k):
         for e in range(m):
@@ -222,9 +113,9 @@ def _set_likelihood(mixes: FloatArray, proba: FloatArray, inverse: FloatArray, i
 
 
 @compiled_within
-def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: float, taken: int, k: int, s: FloatArray) -> None:
+def learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: float, taken: int, k: int, s: FloatArray) -> None:
     """Average the products of class probabilities, of which `taken` were summed, over all samples of a run."""
-    m, outer, share = len(sizes), _ROWS + 4 * k, 1.0 / taken
+    m, outer, share = len(sizes), ROWS + 4 * k, 1.0 / taken
     for e in range(m):
         s[_SPARE, e] = n / (sizes[e] + n)
     for j in range(len(overlaps)):
@@ -233,7 +124,7 @@ def _learn_resolution(overlaps: FloatArray, sizes: FloatArray, n: float, taken: 
 
 
 @compiled_part
-def _move(
+def move(
     mixes: FloatArray,
     overlaps: FloatArray,
     sizes: FloatArray,
@@ -249,8 +140,8 @@ def _move(
     the likelihood is largest.
     """
     k, m = mixes.shape
-    work, score, root, most = _ROWS, _ROWS + k, _ROWS + 2 * k, _ROWS + 3 * k
-    factor = _ROWS + 4 * k + k * (k + 1) // 2
+    work, score, root, most = ROWS, ROWS + k, ROWS + 2 * k, ROWS + 3 * k
+    factor = ROWS + 4 * k + k * (k + 1) // 2
     for e in range(m):
         sizes[e] += new
         s[_SPARE, e] = 1.0 / max(sizes[e], 1.0)
@@ -286,7 +177,7 @@ def _move(
                 s[row + d, e] = s[_KNOWN, e] * overlaps[row - factor + d, e] * s[work + c, e] * s[work + d, e]
             if d == c:
                 for e in range(m):
-                    s[row + d, e] += 1.0 - s[_KNOWN, e] + _PRIOR * k * s[_SPARE, e] + _RIDGE
+                    s[row + d, e] += 1.0 - s[_KNOWN, e] + PRIOR * k * s[_SPARE, e] + _RIDGE
             for b in range(d):
                 for e in range(m):
                     s[row + d, e] -= s[row + b, e] * s[other + b, e]
@@ -327,20 +218,20 @@ def observe_frequencies(
 ) -> float:
     """Judge and move the runs by one labelled sample that is split among the classes; returns its log-likelihood."""
     k, m = mixes.shape
-    score, outer = _ROWS + k, _ROWS + 4 * k
+    score, outer = ROWS + k, ROWS + 4 * k
     for e in range(m):
-        s[_LOG, e] = 0.0
+        s[LOG, e] = 0.0
     for j in range(k * (k + 1) // 2):
         for e in range(m):
             s[outer + j, e] = 0.0
     for c in range(k):
         j = outer + c * (c + 1) // 2 + c
         for e in range(m):
-            s[_LOG, e] += frequencies[c] * np.log(mixes[c, e])
+            s[LOG, e] += frequencies[c] * np.log(mixes[c, e])
             s[score + c, e] = s[j, e] = frequencies[c]
-    found = judge_runs(weights, s[_LOG])
-    _learn_resolution(overlaps, sizes, 1.0, 1, k, s)
-    _move(mixes, overlaps, sizes, 1.0, 1.0, _CAUTION, per_class, s)
+    found = judge_runs(weights, s[LOG])
+    learn_resolution(overlaps, sizes, 1.0, 1, k, s)
+    move(mixes, overlaps, sizes, 1.0, 1.0, CAUTION, per_class, s)
     return found
 
 
@@ -365,8 +256,8 @@ def correct_scores(
         How many of the samples are of each class.
     """
     k, m = mixes.shape
-    score, n, s = _ROWS + k, len(proba), make_scratch(k, m)
-    _take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, 1 + (n - 1) // _THINNED, s)
+    score, n, s = ROWS + k, len(proba), make_scratch(k, m)
+    take_sums(mixes, proba, inverse, np.empty(0, dtype=np.int64), 0, n, 1 + (n - 1) // THINNED, s)
     for c in range(k):
         for e in range(m):
             s[score + c, e] = holds[e] * (told[c] - s[score + c, e])
@@ -377,4 +268,4 @@ def correct_scores(
             overlaps[j, e] *= 1.0 - part
         for c in range(k):
             overlaps[c * (c + 1) // 2 + c, e] += part * told[c] / n
-    _move(mixes, overlaps, sizes, 0.0, 0.0, _CAUTION, per_class, s)
+    move(mixes, overlaps, sizes, 0.0, 0.0, CAUTION, per_class, s)
