@@ -85,6 +85,9 @@ class SqliteTurn:
         if self._statements:
             await self._store.write(self._statements)
 
+    def commit_at_once(self) -> "asyncio.Future[None]":
+        return self._store.write(self._statements)
+
     async def drop(self) -> None:
         self._statements = []
 
@@ -166,9 +169,9 @@ class SqliteStore:
         if self._lock is not None:
             self._lock.close()
 
-    async def write(self, statements: Sequence[Statement]) -> None:
-        """Return when statements are on disk."""
-        await self._writer.write(statements)
+    def write(self, statements: Sequence[Statement]) -> "asyncio.Future[None]":
+        """Hand over statements; the future is done when they are on disk."""
+        return self._writer.write(statements)
 
     @property
     def commits(self) -> int:
@@ -231,6 +234,9 @@ class SqliteStore:
     async def begin(self, name: str, number: int, after: int) -> SqliteTurn:
         if number < 0:
             raise NotKnownError(f"there is no stream {name!r}.")
+        return SqliteTurn(self, number)
+
+    def begin_at_once(self, number: int) -> SqliteTurn:
         return SqliteTurn(self, number)
 
     async def add_points(self, points: Sequence[tuple[int, float, bytes]]) -> None:
