@@ -6,6 +6,7 @@ ends.
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -198,6 +199,8 @@ async def _run(link: socket.socket, bound: socket.socket, briefing: Briefing) ->
         loop.add_signal_handler(number, int)
     await loop.create_connection(lambda: front.link, sock=link)
     await front.begun.wait()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     server = WebServer(front.asgi)
     serving = asyncio.create_task(server.serve(sockets=[bound]))
     await front.ended.wait()

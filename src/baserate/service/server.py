@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -149,6 +150,10 @@ async def _warm(app: App, place: Place) -> AsyncIterator[None]:
         try:
             await asyncio.to_thread(warm_up)
             await app.streams.start()
+            # What is there by now stays: looking for garbage among it again and again would take a tenth of the time.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(20_000, 20, 20)
             app.ready = True
             _log.info("ready", extra={"fields": {"streams": len(app.streams)}})
             if place.demo:

@@ -19,9 +19,9 @@ from baserate.service.store import Store
 _log = logging.getLogger("baserate.service")
 APART = 1.0
 """Least seconds between two points of a stream's history."""
-SHARE = 0.1
+SHARE = 0.05
 """Share of the server's time for history."""
-PAUSE = 0.05
+PAUSE = 0.5
 """Most seconds between the points of two streams."""
 TIDYING = 60.0
 """Seconds between two times of tidying up."""

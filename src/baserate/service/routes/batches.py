@@ -40,7 +40,7 @@ async def adapt(request: Request) -> Response:
 
 async def ask(stream: TakingStream, batch: Batch, definition: Definition, mode: str) -> Answer:
     """Ask a stream for an answer to a batch."""
-    entry = rows_entry(time.time(), batch.proba, batch.labels, batch.ids)
+    entry = rows_entry(time.time(), batch.proba, batch.labels, batch.ids, batch.chosen)
     return await stream.take(entry, mode, definition.fingerprint, batch.batch_id)
 
 

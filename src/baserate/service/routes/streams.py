@@ -98,9 +98,9 @@ async def labels(request: Request) -> Response:
     body = decode(await read_json(request), LabelsBody)
     for last in (False, True):
         definition = stream.definition
-        ids, columns = read_labels(body, definition.classes, settings_of(request))
+        ids, columns, chosen = read_labels(body, definition.classes, settings_of(request))
         try:
-            entry = Labels(time.time(), ids, columns.tobytes())
+            entry = Labels(time.time(), ids, columns.tobytes(), None if chosen is None else chosen.tobytes())
             found = await stream.learn(entry, meant=definition.fingerprint)
             break
         except RenewedError:
