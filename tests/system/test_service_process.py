@@ -72,7 +72,7 @@ def test_sigterm_finishes_what_is_under_way(tmp_path):
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace")
 def test_an_answer_comes_after_an_fsync(tmp_path):
     trace = tmp_path / "trace"
-    before = ["strace", "-f", "-e", "trace=fdatasync,fsync", "-o", str(trace), "--"]
+    before = ["strace", "-D", "-f", "-e", "trace=fdatasync,fsync", "-o", str(trace), "--"]
     with ServerProcess(tmp_path / "data", before=before) as server:
         httpx.put(f"{server.url}/v1/streams/a", json=definition(), timeout=60)
         begun = len(re.findall(r"f(?:data)?sync\(\d+\)", trace.read_text()))

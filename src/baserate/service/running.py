@@ -214,7 +214,7 @@ class RunningStream:
 
     def _is_quick(self, one: _Ask) -> bool:
         """Tell whether a request has to wait for nothing but the disk, so that it needs no task."""
-        waits = one.batch_id is not None or (isinstance(one.entry, Rows) and one.entry.n >= LARGE)
+        waits = isinstance(one.entry, Rows) and one.entry.n >= LARGE
         free = self._task is None and self._flight is None and self._state is not None and self.number >= 0
         return free and one.entry is not None and not waits
 
@@ -222,10 +222,13 @@ class RunningStream:
         """Take in an entry now, and settle it when it is on disk; what comes meanwhile waits for that."""
         try:
             assert one.entry is not None
+            if one.batch_id is not None and (seen := turn.seen_at_once(one.batch_id)) is not None:
+                one.done.set_result(_same_answer(one, seen))
+                return
             self._check_meant(one)
             packed = one.packed or pack(one.entry)
             found = self.state.apply(one.entry, answer=one.answer)
-            self._record(one, turn, packed)
+            self._record(one, turn, packed, found)
             events = self._conclude(turn)
             self._flight = turn.commit_at_once()
         except ProblemError as problem:
@@ -314,13 +317,16 @@ class RunningStream:
         if one.meant not in ("", self.state.definition.fingerprint):
             raise RenewedError(f"the stream {self.name!r} was defined anew while the request was read; send it again.")
 
-    def _record(self, one: _Ask, turn: Turn, packed: bytes) -> None:
-        """Put an entry that was taken in into the log."""
+    def _record(self, one: _Ask, turn: Turn, packed: bytes, found: Any) -> None:
+        """Put an entry that was taken in into the log, and its answer where a retry finds it."""
         if isinstance(one.entry, Forgotten):
             self._compact(turn, self.last_entry + 1)  # so that the ids are no longer in the log
             return
         self._count(self.last_entry + 1, len(packed))
         turn.append(self.last_entry, packed)
+        if one.batch_id is not None:
+            assert isinstance(found, Answer)
+            turn.remember(one.batch_id, SeenBatch(one.body, pack_answer(found)), time.time())
 
     async def _perform(self, one: _Ask, turn: Turn) -> Any:
         if one.holdout is not None:
@@ -335,23 +341,14 @@ class RunningStream:
         if one.batch_id is not None:
             seen = await turn.seen(one.batch_id)
             if seen is not None:
-                if seen.body != one.body:
-                    raise ConflictError(
-                        f"batch_id {one.batch_id!r:.100} was used for another body, or before a refit; give each batch "
-                        "its own.",
-                        "batch_id",
-                    )
-                return unpack_answer(seen.answer)
+                return _same_answer(one, seen)
         self._check_meant(one)
         packed = one.packed or pack(one.entry)  # before it is applied: a round that is collected may change its entry
         if isinstance(one.entry, Rows) and one.entry.n >= LARGE:
             found = await asyncio.to_thread(self.state.apply, one.entry, answer=one.answer)
         else:
             found = self.state.apply(one.entry, answer=one.answer)
-        self._record(one, turn, packed)
-        if one.batch_id is not None:
-            assert isinstance(found, Answer)
-            turn.remember(one.batch_id, SeenBatch(one.body, pack_answer(found)), time.time())
+        self._record(one, turn, packed, found)
         return found
 
     def _is_due(self) -> bool:
@@ -365,6 +362,16 @@ class RunningStream:
         self.last_entry = self.last_entry if number is None else number
         turn.replace(self.last_entry, snapshot, self.state.definition.fingerprint)
         self._log_entries, self._log_bytes, self._snapshot_bytes = 0, 0, len(snapshot)
+
+
+def _same_answer(one: _Ask, seen: SeenBatch) -> Answer:
+    """Return the answer of a batch that was answered before. Raises `ConflictError` if it was another one."""
+    if seen.body != one.body:
+        raise ConflictError(
+            f"batch_id {one.batch_id!r:.100} was used for another body, or before a refit; give each batch its own.",
+            "batch_id",
+        )
+    return unpack_answer(seen.answer)
 
 
 def _same(entry: Entry, answer: bool, meant: str) -> bytes:

@@ -81,6 +81,9 @@ class Turn(Protocol):
 class QuickTurn(Turn, Protocol):
     """A turn in which nothing has to be waited for, but the disk."""
 
+    def seen_at_once(self, batch_id: str) -> SeenBatch | None:
+        """Return the batch of that id, if there was one."""
+
     def commit_at_once(self) -> "asyncio.Future[None]":
         """Hand everything over without waiting; the future is done when it is on disk."""
 

@@ -56,8 +56,10 @@ class SqliteTurn:
         self._fresh: dict[str, SeenBatch] = {}
 
     async def seen(self, batch_id: str) -> SeenBatch | None:
-        fresh = self._fresh.get(batch_id)
-        return fresh or self._store.seen(self._number, batch_id)
+        return self.seen_at_once(batch_id)
+
+    def seen_at_once(self, batch_id: str) -> SeenBatch | None:
+        return self._fresh.get(batch_id) or self._store.seen(self._number, batch_id)
 
     def append(self, number: int, entry: bytes) -> None:
         self._statements.append(("INSERT INTO log VALUES (?, ?, ?)", (self._number, number, entry)))
