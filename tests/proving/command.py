@@ -148,8 +148,10 @@ def arrow(folder, seconds):
     alone.step(rows)
     ratios, rates = [], []
     with ServerProcess(folder) as server:
-        httpx.put(f"{server.url}/v1/streams/s", json=definition(), timeout=60)
-        sent = [request("/v1/streams/s/adapt", sink.getvalue(), "application/vnd.apache.arrow.stream")]
+        for name in ("s0", "s1"):  # a stream of its own for each connection: a stream's batches wait for each other
+            httpx.put(f"{server.url}/v1/streams/{name}", json=definition(), timeout=60)
+        kind = "application/vnd.apache.arrow.stream"
+        sent = [request(f"/v1/streams/{name}/adapt", sink.getvalue(), kind) for name in ("s0", "s1")]
         load(server.port, sent, 1, 2.0)
         for connections in (1, 2) * 3:
             begun, steps = time.perf_counter(), 0
