@@ -235,7 +235,11 @@ class Streams:
             found.append((moved.number, point.at, pack_point(point)))
             self.hub.tell(News("point", name, point.plain()))
             self._costs[name] = time.perf_counter() - begun
-            await asyncio.sleep(min(PAUSE, self._costs[name] * (1.0 / SHARE - 1.0)))
+            if self._moved:
+                if len(found) >= 10:
+                    await self.store.add_points(found)
+                    found = []
+                await asyncio.sleep(min(PAUSE, self._costs[name] * (1.0 / SHARE - 1.0)))
         if found:
             await self.store.add_points(found)
 
