@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format serve-demo service-proof test-system test-lowest test-python test-data fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
+.PHONY: help demo test check format serve-demo service-proof test-system lint-deploy test-lowest test-python test-data fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -30,6 +30,10 @@ check: $(VENV)/check.stamp
 	$(RUN) ruff check .
 	$(RUN) mypy
 	$(VENV)/bin/python tools/layers.py
+
+## lint-deploy           the files in deploy/, by the linters that are there; says what is missing
+lint-deploy: $(VENV)/check.stamp
+	$(VENV)/bin/python tools/lint_deploy.py
 
 ## format                put the code into the house format
 format: $(VENV)/check.stamp

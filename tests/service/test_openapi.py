@@ -5,9 +5,9 @@ import re
 import pytest
 
 from baserate import RegressAndReweight
+from baserate.service.app import ROUTES
 from baserate.service.described import EXAMPLES
 from baserate.service.openapi import openapi
-from baserate.service.routes import ROUTES
 from tests.service.served import in_loop, serving
 
 

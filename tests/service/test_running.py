@@ -108,14 +108,17 @@ async def test_a_commit_that_fails_counts_nothing(tmp_path, monkeypatch):
         await adapt(client, BATCHES[0])
         before = state_of(client)
 
-        async def fail(self, statements):
-            raise UnavailableError("the disk is full")
+        def fail(self, statements):
+            failed = asyncio.get_running_loop().create_future()
+            failed.set_exception(UnavailableError("the disk is full"))
+            return failed
 
         with monkeypatch.context() as broken:
             broken.setattr(SqliteStore, "write", fail)
-            answer = await adapt(client, BATCHES[1], batch_id="a")
-            assert answer.status_code == 503
-            assert answer.headers["retry-after"] == "1"
+            together = [adapt(client, BATCHES[1], batch_id="a"), adapt(client, BATCHES[2]), adapt(client, BATCHES[3])]
+            for answer in await asyncio.gather(*together):  # one at once, others that wait for it
+                assert answer.status_code == 503
+                assert answer.headers["retry-after"] == "1"
         again = await adapt(client, BATCHES[1], batch_id="a")
         assert again.json()["round"] == 2
     async with serving(tmp_path / "other") as other:

@@ -128,7 +128,7 @@ async def test_a_key_may_do_what_its_scope_says(tmp_path):
 
 
 def test_every_route_needs_a_scope():
-    from baserate.service.routes import ROUTES
+    from baserate.service.app import ROUTES
 
     public = {"/healthz", "/readyz", "/openapi.json", "/v2/health/live", "/v2/health/ready", "/login", "/logout"}
     for route in ROUTES:

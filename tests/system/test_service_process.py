@@ -1,19 +1,25 @@
 """A real server: killed and restarted, ended in an orderly way, traced to the disk."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
+from ..proving.command import family
 from ..proving.kills import HELD, definition, killed
 from ..proving.process import ServerProcess
+from ..service.malformed import malformed
+from ..service.served import body as served_body
 
 pytest.importorskip("starlette")
 pytestmark = pytest.mark.system
@@ -72,7 +78,7 @@ def test_sigterm_finishes_what_is_under_way(tmp_path):
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace")
 def test_an_answer_comes_after_an_fsync(tmp_path):
     trace = tmp_path / "trace"
-    before = ["strace", "-f", "-e", "trace=fdatasync,fsync", "-o", str(trace), "--"]
+    before = ["strace", "-D", "-f", "-e", "trace=fdatasync,fsync", "-o", str(trace), "--"]
     with ServerProcess(tmp_path / "data", before=before) as server:
         httpx.put(f"{server.url}/v1/streams/a", json=definition(), timeout=60)
         begun = len(re.findall(r"f(?:data)?sync\(\d+\)", trace.read_text()))
@@ -121,3 +127,75 @@ def test_the_demo_moves_within_seconds(tmp_path):
 
 def _moved(stream):
     return np.abs(np.array(stream["prior"]) - stream["source_prior"]).max()
+
+
+def test_malformed_bodies_are_refused_by_the_process_that_reads_them(tmp_path):
+    rng, refused = np.random.default_rng(7), 0
+    with ServerProcess(tmp_path) as server, httpx.Client(base_url=server.url, timeout=30) as http:
+        assert http.put("/v1/streams/mail", json=served_body()).status_code == 201
+        before = http.get("/v1/streams/mail").json()
+        for _ in range(400):
+            method, path, kind, data, harmless = malformed(rng)
+            answer = http.request(method, path, content=data, headers={"content-type": kind})
+            assert answer.status_code < 500, (data, answer.text)
+            if harmless and answer.status_code == 200:
+                before = http.get("/v1/streams/mail").json()
+            else:
+                assert answer.status_code >= 400
+                assert answer.json()["error"]
+                refused += 1
+        assert http.get("/v1/streams/mail").json() == before
+        assert refused > 300
+
+
+def test_if_one_process_is_killed_the_other_ends(tmp_path):
+    for number in (0, 1):
+        with ServerProcess(tmp_path / str(number)) as server:
+            both = family(server.process.pid)
+            assert len(both) == 2
+            os.kill(both[number], signal.SIGKILL)
+            assert server.process.wait(30) in (-signal.SIGKILL, 2)
+            until = time.monotonic() + 10
+            while Path(f"/proc/{both[1]}").exists() and time.monotonic() < until:
+                time.sleep(0.05)
+            assert not Path(f"/proc/{both[1]}").exists()
+
+
+def test_one_process_does_both(tmp_path):
+    with ServerProcess(tmp_path, "--processes", "1") as server:
+        assert family(server.process.pid) == [server.process.pid]
+        assert httpx.put(f"{server.url}/v1/streams/a", json=definition(), timeout=30).status_code == 201
+        answer = httpx.post(f"{server.url}/v1/streams/a/adapt", json={"proba": HELD[:10].tolist()})
+        assert answer.json()["round"] == 1
+        assert "baserate_rows_total" in httpx.get(f"{server.url}/metrics").text
+        assert server.stop() == 0
+
+
+def test_what_is_no_batch_goes_through_both_processes(tmp_path):
+    with ServerProcess(tmp_path) as server, httpx.Client(base_url=server.url, timeout=30) as http:
+        assert http.put("/v1/streams/a", json=definition()).status_code == 201
+        assert http.post(
+            "/v1/streams/a/adapt", json={"proba": HELD[:10].tolist(), "ids": list("abcdefghij")}
+        ).is_success
+        told = http.post("/v1/streams/a/labels", json={"ids": ["a", "z"], "labels": ["c0", None]}).json()
+        assert (told["found"], told["waiting"]) == (1, 9)
+        assert http.put("/v1/streams/a/adapt").status_code == 405
+        assert http.get("/v1/streams/b").status_code == 404
+        assert http.get("/").headers["content-security-policy"].startswith("default-src 'none'")
+        assert http.get("/healthz", headers={"host": "evil.example"}).status_code == 403
+        text = http.get("/metrics").text
+        assert 'baserate_requests_total{route="/v1/streams/{name}/adapt",status="200"} 1.0' in text
+        with http.stream("GET", "/v1/streams/a/events") as events:
+            lines = events.iter_lines()
+            assert next(lines) == "retry: 2000"
+            http.patch("/v1/streams/a", json={"shadow": True})
+            assert any("shadow mode on" in line for line in lines)
+        assert http.delete("/v1/streams/a").status_code == 204
+        gone = http.post("/v1/streams/a/adapt", json={"proba": HELD[:10].tolist()})  # its definition was remembered
+        assert gone.status_code == 404
+        held = definition()["holdout"]
+        turned = {"proba": HELD[:, ::-1].tolist(), "labels": held["labels"]}
+        renewed = http.put("/v1/streams/a", json={"classes": ["c2", "c1", "c0"], "holdout": turned})
+        assert renewed.status_code == 201
+        labels = http.post("/v1/streams/a/adapt", json={"proba": [[1.0, 0.0, 0.0]]}).json()["labels"]
+        assert labels == ["c2"]

@@ -53,6 +53,12 @@ def serve(
         int, typer.Option(envvar="BASERATE_MAX_CLASSES", min=2, help="Most classes of a stream.")
     ] = 1_000,
     max_streams: Annotated[int, typer.Option(envvar="BASERATE_MAX_STREAMS", min=1, help="Most streams.")] = 10_000,
+    max_loaded: Annotated[
+        int,
+        typer.Option(
+            envvar="BASERATE_MAX_LOADED", min=1, help="Most streams in memory; others are on disk until they are asked."
+        ),
+    ] = 2_000,
     rate: Annotated[
         float, typer.Option(envvar="BASERATE_RATE", min=0.1, help="Requests a second that each API key may make.")
     ] = 1_000.0,
@@ -65,6 +71,12 @@ def serve(
             envvar="BASERATE_SNAPSHOT_ENTRIES", min=1, help="Requests of a stream after which its log is compacted."
         ),
     ] = 4_000,
+    processes: Annotated[
+        int,
+        typer.Option(
+            envvar="BASERATE_PROCESSES", min=1, max=2, help="2: one of them speaks HTTP, the other has the streams."
+        ),
+    ] = 2,
     log_level: Annotated[
         str, typer.Option(envvar="BASERATE_LOG_LEVEL", help="debug, info, warning or error.")
     ] = "info",
@@ -93,11 +105,13 @@ def serve(
         max_rows=max_rows,
         max_classes=max_classes,
         max_streams=max_streams,
+        max_loaded=max_loaded,
         rate=rate,
         keep_batches=keep_batches,
         snapshot_entries=snapshot_entries,
     )
-    place = Place(data or Path(), store, host, port, [name.lower() for name in allow_host or []], demo, settings)
+    hosts = [name.lower() for name in allow_host or []]
+    place = Place(data or Path(), store, host, port, hosts, demo, settings, processes)
     try:
         serve(place)
     except (RefusedError, ProblemError) as error:

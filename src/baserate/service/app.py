@@ -1,22 +1,23 @@
 """make_app: the ASGI application, put together."""
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from baserate.service._web import ASGIApp, HTTPException, Request, Response, Starlette
-from baserate.service.exchange import answer, refusal
+from baserate.service._web import ASGIApp, Starlette
 from baserate.service.keys import Keys
-from baserate.service.metrics import Meter, Metrics
-from baserate.service.problems import ProblemError
-from baserate.service.routes import ROUTES
+from baserate.service.metrics import Meter, RequestMetrics, StreamMetrics
+from baserate.service.refusing import HANDLERS
+from baserate.service.routes import batches, dashboard, health, inference, news, streams
 from baserate.service.routes.dashboard import Assets
 from baserate.service.security import Gatekeeper
 from baserate.service.settings import Settings
 from baserate.service.store import Store
 from baserate.service.streams import Streams
 
-_log = logging.getLogger("baserate.service")
+ROUTES = [
+    *batches.ROUTES, *streams.ROUTES, *health.ROUTES, *news.ROUTES, *inference.ROUTES, *dashboard.ROUTES
+]  # fmt: skip
+"""All routes, the more special and the busier ones first: they are tried in this order."""
 
 
 class App:
@@ -33,6 +34,9 @@ class App:
     Attributes
     ----------
     streams : Streams
+    asgi, inner : ASGIApp
+        The application, and what of it is behind the checks of keys and origins and the counting of requests.
+    metrics : StreamMetrics
     ready : bool
         Whether ``/readyz`` says so; set it when everything is compiled.
     """
@@ -41,12 +45,12 @@ class App:
         self.settings = settings or Settings()
         self.store, self.streams = store, Streams(store, self.settings)
         self.keys = Keys(store, self.settings.session_seconds)
-        handlers = {ProblemError: _refuse, HTTPException: _refuse_path, Exception: _fail}
-        inner = Starlette(routes=list(ROUTES), exception_handlers=handlers)
-        metrics = Metrics(self.streams)
+        inner = Starlette(routes=list(ROUTES), exception_handlers=HANDLERS)
+        metrics, self.metrics = RequestMetrics(), StreamMetrics(self.streams)
         self._state = inner.state
         inner.state.streams, inner.state.settings, inner.state.keys = self.streams, self.settings, self.keys
-        inner.state.metrics, inner.state.assets, inner.state.ready = metrics, Assets(), False
+        inner.state.metrics, inner.state.assets, inner.state.ready = (metrics, self.metrics), Assets(), False
+        self.inner: ASGIApp = inner
         self.asgi: ASGIApp = Meter(Gatekeeper(inner, self.keys, self.settings, tuple(hosts)), metrics)
 
     @property
@@ -71,20 +75,3 @@ class App:
                 await self.streams.stop()
         finally:
             await self.store.close()
-
-
-async def _refuse(_: Request, problem: Exception) -> Response:
-    assert isinstance(problem, ProblemError)
-    return refusal(problem)
-
-
-async def _refuse_path(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    said = {404: "there is nothing at this path", 405: f"{request.method:.20} is not possible here"}
-    message = said.get(error.status_code, str(error.detail))
-    return answer({"error": f"{message}; see /openapi.json."}, error.status_code, dict(error.headers or {}))
-
-
-async def _fail(_: Request, error: Exception) -> Response:
-    _log.error("a request failed", exc_info=error)
-    return answer({"error": "the server failed; its log says why."}, 500)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.service._web import msgspec
 from baserate.service.definitions import Holdout, Label, Options, check_classes, define, to_columns
 from baserate.service.problems import InvalidError, MalformedError, TooLargeError
@@ -44,13 +44,15 @@ class AdaptBody(msgspec.Struct, forbid_unknown_fields=True):
     batch_id: str | None = None
     scores: list[float] | None = None
     positive: str | bool | int | None = None
+    y_probability: float | list[float | None] | None = None
 
 
 class LabelsBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Labels of samples of earlier batches, by their ids."""
+    """Labels of samples of earlier batches, by their ids; and how probably each was chosen, if that is known."""
 
     ids: list[str | int]
     labels: list[str | bool | int | None]
+    y_probability: float | list[float | None] | None = None
 
 
 class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -72,6 +74,7 @@ class Batch(msgspec.Struct):
     labels: IntArray | None
     ids: list[str | None] | None
     batch_id: str | None
+    chosen: FloatArray | None = None
 
 
 def decode(data: bytes, kind: type[T]) -> T:
@@ -129,7 +132,9 @@ def read_batch(body: AdaptBody, classes: list[Label], positive: int, settings: S
     """Return a batch as arrays."""
     positive = _positive(body.positive, classes, positive, "positive")
     proba = _rows(body.proba, body.scores, positive, classes, settings, "")
-    return make_batch(proba, body.labels, body.ids, body.batch_id, classes)
+    batch = make_batch(proba, body.labels, body.ids, body.batch_id, classes)
+    batch.chosen = read_chosen(body.y_probability, batch.labels)
+    return batch
 
 
 def make_batch(
@@ -158,8 +163,33 @@ def as_ids(ids: list[Any]) -> list[str | None]:
     return found
 
 
-def read_labels(body: LabelsBody, classes: list[Label], settings: Settings) -> tuple[list[str], IntArray]:
-    """Return ids, and the columns of their labels."""
+def read_chosen(given: float | list[float | None] | None, labels: IntArray | None) -> FloatArray | None:
+    """Return the probability with which each label was chosen; 1 where there is no label."""
+    if given is None:
+        return None
+    field = "y_probability"
+    if labels is None:
+        raise InvalidError("y_probability is given without labels; it says how probably each was chosen.", field)
+    told = given if isinstance(given, list) else [given] * len(labels)
+    if len(told) != len(labels):
+        raise InvalidError(f"y_probability has {len(told)} entries; expected {len(labels)}, one for each label.", field)
+    chosen = np.array([np.nan if value is None else value for value in told], dtype=np.float64)
+    chosen[labels == UNLABELLED] = 1.0
+    outside = ~((chosen > 0.0) & (chosen <= 1.0))
+    if outside.any():
+        i = int(outside.argmax())
+        raise InvalidError(
+            f"y_probability[{i}] is {told[i]}; expected the probability with which the sample was chosen for a label, "
+            "above 0 and at most 1.",
+            field,
+        )
+    return chosen
+
+
+def read_labels(
+    body: LabelsBody, classes: list[Label], settings: Settings
+) -> tuple[list[str], IntArray, FloatArray | None]:
+    """Return ids, the columns of their labels, and how probably each was chosen."""
     if len(body.ids) != len(body.labels):
         raise InvalidError(
             f"ids has {len(body.ids)} entries and labels has {len(body.labels)}; give a label for each id.", "labels"
@@ -169,7 +199,8 @@ def read_labels(body: LabelsBody, classes: list[Label], settings: Settings) -> t
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InvalidError(f"ids holds {twice!r:.100} twice; give each once.", "ids")
-    return names, to_columns(body.labels, classes, "labels")
+    columns = to_columns(body.labels, classes, "labels")
+    return names, columns, read_chosen(body.y_probability, columns)
 
 
 def check_rows(n: int, settings: Settings, field: str) -> None:

@@ -111,9 +111,17 @@ class _Calls:
         return answer
 
     @_called
-    def labels(self, name: str, ids: Sequence[str | int], labels: Sequence[Any]) -> _Steps:
-        """Take in labels that come late; return how many found their row."""
-        body = {"ids": _plain(ids), "labels": _plain(labels)}
+    def labels(
+        self,
+        name: str,
+        ids: Sequence[str | int],
+        labels: Sequence[Any],
+        y_probability: float | Sequence[float | None] | None = None,
+    ) -> _Steps:
+        """Take in labels that come late, and how probably each was chosen; return how many found their row."""
+        body: dict[str, Any] = {"ids": _plain(ids), "labels": _plain(labels)}
+        if y_probability is not None:
+            body["y_probability"] = y_probability if isinstance(y_probability, int | float) else _plain(y_probability)
         answer = yield from self._call("POST", f"{_at(name)}/labels", body)
         return answer["found"]
 

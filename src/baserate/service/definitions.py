@@ -1,14 +1,16 @@
 """Definition: what a stream is made of (its classes, its holdout and its options), as a PUT says it."""
 
 import hashlib
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from baserate.adapters import RegressAndReweight
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.service._web import msgspec
 from baserate.service.problems import InvalidError
+
+if TYPE_CHECKING:
+    from baserate.adapters import RegressAndReweight
 
 Label = str | bool | int
 """A class, as people call it."""
@@ -85,8 +87,10 @@ class Holdout(msgspec.Struct):
     proba: FloatArray
     labels: IntArray
 
-    def fit(self) -> RegressAndReweight:
+    def fit(self) -> "RegressAndReweight":
         """Fit an adapter; whatever the library refuses is the request's fault."""
+        from baserate.adapters import RegressAndReweight  # the process that reads requests never needs it
+
         options = self.definition.options
         try:
             return RegressAndReweight(**options.parameters()).fit(

@@ -21,6 +21,8 @@ class Rows(msgspec.Struct, array_like=True, tag="rows"):
         The columns of the labels, -1 where there is none.
     ids : list or None
         The id of each row, None where it has none.
+    chosen : bytes or None
+        The probability with which each labelled row was chosen, as doubles; None: alike for all.
     """
 
     at: float
@@ -28,6 +30,7 @@ class Rows(msgspec.Struct, array_like=True, tag="rows"):
     proba: bytes
     labels: bytes | None = None
     ids: list[str | None] | None = None
+    chosen: bytes | None = None
 
 
 class Labels(msgspec.Struct, array_like=True, tag="labels"):
@@ -36,6 +39,7 @@ class Labels(msgspec.Struct, array_like=True, tag="labels"):
     at: float
     ids: list[str]
     labels: bytes
+    chosen: bytes | None = None
 
 
 class Shadow(msgspec.Struct, array_like=True, tag="shadow"):
@@ -70,10 +74,15 @@ def unpack(data: bytes) -> Entry:
 
 
 def rows_entry(
-    at: float, proba: FloatArray, labels: IntArray | None = None, ids: list[str | None] | None = None
+    at: float,
+    proba: FloatArray,
+    labels: IntArray | None = None,
+    ids: list[str | None] | None = None,
+    chosen: FloatArray | None = None,
 ) -> Rows:
     """Return the entry of a batch."""
-    return Rows(at, len(proba), proba.tobytes(), None if labels is None else labels.tobytes(), ids)
+    told = None if labels is None else labels.tobytes()
+    return Rows(at, len(proba), proba.tobytes(), told, ids, None if chosen is None else chosen.tobytes())
 
 
 def floats(data: bytes, *shape: int) -> FloatArray:

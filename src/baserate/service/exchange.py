@@ -1,7 +1,7 @@
 """Requests and responses: bodies within limits, answers as JSON."""
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from baserate.service._web import ClientDisconnect, Request, Response, msgspec
 from baserate.service.problems import (
@@ -13,15 +13,24 @@ from baserate.service.problems import (
     WrongTypeError,
 )
 from baserate.service.settings import Settings
-from baserate.service.streams import Streams
+from baserate.service.taking import TakingStreams
+
+if TYPE_CHECKING:
+    from baserate.service.streams import Streams
 
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
 
-def streams_of(request: Request) -> Streams:
+def streams_of(request: Request) -> "Streams":
     """Return the streams of the server."""
     found: Streams = request.app.state.streams
+    return found
+
+
+def takers_of(request: Request) -> TakingStreams:
+    """Return the streams of the server, which may be in another process, as far as they take batches."""
+    found: TakingStreams = request.app.state.streams
     return found
 
 
@@ -48,6 +57,11 @@ def refusal(problem: ProblemError) -> Response:
 def kind_of(request: Request) -> str:
     """Return the content type of a body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def wrong_type(kind: str, allowed: tuple[str, ...]) -> WrongTypeError:
+    """Return the problem that a body is of a type that cannot be read."""
+    return WrongTypeError(f"the content type is {kind or 'missing'!r:.100}; send one of: {', '.join(allowed)}.")
 
 
 async def read_json(request: Request) -> bytes:

@@ -13,7 +13,7 @@ import time
 from typing import NamedTuple
 
 from baserate.service.problems import InvalidError
-from baserate.service.store import Store, StoredKey
+from baserate.service.store import KeyStore, Store, StoredKey
 
 SCOPES = ("read", "adapt", "admin")
 """The scopes of keys; each scope includes those before it."""
@@ -58,12 +58,12 @@ class Keys:
 
     Parameters
     ----------
-    store : Store
+    store : KeyStore
     session_seconds : float
         How long a login lasts.
     """
 
-    def __init__(self, store: Store, session_seconds: float) -> None:
+    def __init__(self, store: KeyStore, session_seconds: float) -> None:
         self._store, self._session_seconds = store, session_seconds
         self._found: list[StoredKey] = []
         self._ever = False

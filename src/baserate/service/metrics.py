@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from baserate._version import __version__
 from baserate.service._web import ASGIApp, Message, Receive, Scope, Send
-from baserate.service.streams import Streams
+
+if TYPE_CHECKING:
+    from baserate.service.streams import Streams
 
 try:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -24,7 +27,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 class _StreamMetrics:
     """Readings of streams, as of their last point of history."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: "Streams") -> None:
         self._streams = streams
 
     def collect(self) -> Iterator[Metric]:
@@ -62,8 +65,8 @@ class _StreamMetrics:
             point, name = self._streams.points.get(stream.name), [stream.name]
             if point is None:
                 continue
-            state = stream.state
-            for c, label in enumerate(state.definition.classes):
+            seen = stream.glance
+            for c, label in enumerate(seen.classes):
                 if c < len(point.prior):
                     place = [stream.name, str(label)]
                     by_class["prior"].add_metric(place, point.prior[c])
@@ -72,32 +75,44 @@ class _StreamMetrics:
             gauges["correction_weight"].add_metric(name, point.weight)
             gauges["evidence"].add_metric(name, point.evidence)
             gauges["alarm"].add_metric(name, float(point.alarm))
-            gauges["shadow"].add_metric(name, float(state.shadow))
+            gauges["shadow"].add_metric(name, float(seen.shadow))
             if point.accuracy[0] is not None:
                 gauges["estimated_accuracy"].add_metric(name, point.accuracy[0])
-            gauges["waiting"].add_metric(name, len(state.waiting))
-            gauges["label_lag_seconds"].add_metric(name, state.waiting.mean_lag)
-            counters["rows"].add_metric(name, state.rows_seen)
-            counters["rounds"].add_metric(name, state.adapter.rounds_)
-            counters["labels"].add_metric(name, state.labels_seen)
-            counters["missed_labels"].add_metric(name, state.adapter.missed_labels_)
+            gauges["waiting"].add_metric(name, seen.waiting)
+            gauges["label_lag_seconds"].add_metric(name, seen.label_lag)
+            counters["rows"].add_metric(name, seen.rows)
+            counters["rounds"].add_metric(name, seen.round)
+            counters["labels"].add_metric(name, seen.labels)
+            counters["missed_labels"].add_metric(name, seen.missed_labels)
         yield from by_class.values()
         yield from gauges.values()
         yield from counters.values()
 
 
-class Metrics:
-    """All metrics of a server.
+class StreamMetrics:
+    """The metrics of all streams.
 
     Parameters
     ----------
     streams : Streams
     """
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: "Streams") -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_StreamMetrics(streams))
+        Gauge("baserate_info", "1, with the version.", ["version"], registry=self._registry).labels(__version__).set(1)
+
+    def text(self) -> bytes:
+        """Return them as text."""
+        return generate_latest(self._registry)
+
+
+class RequestMetrics:
+    """How many requests there were, and how long they took."""
+
+    def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._series: dict[tuple[str, int], tuple[Histogram, Counter]] = {}
-        self._registry.register(_StreamMetrics(streams))
         self._latency = Histogram(
             "baserate_request_seconds",
             "Time from the head of a request to the end of its answer.",
@@ -108,7 +123,6 @@ class Metrics:
         self._requests = Counter(
             "baserate_requests", "Requests, by route and status.", ["route", "status"], registry=self._registry
         )
-        Gauge("baserate_info", "1, with the version.", ["version"], registry=self._registry).labels(__version__).set(1)
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -120,14 +134,14 @@ class Metrics:
         found[1].inc()
 
     def text(self) -> tuple[bytes, str]:
-        """Return all metrics, and their content type."""
+        """Return them as text, and the content type."""
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 
 class Meter:
     """Counts requests and their time; routes by their pattern, so that names of streams make no new series."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
         self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

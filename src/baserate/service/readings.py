@@ -4,54 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from baserate.protocols import FloatArray
-from baserate.service.definitions import Label
-from baserate.service.entries import Answer, floats
 from baserate.service.points import Point, finite
 from baserate.service.running import RunningStream
 
 
-def tell_answer(answer: Answer, classes: list[Label]) -> dict[str, Any]:
-    """Return an answer to a batch as plain data."""
-    told: dict[str, Any] = {}
-    if answer.proba is not None:
-        proba = floats(answer.proba, answer.n, len(classes))
-        told["proba"] = proba.tolist()
-        told["labels"] = labels_of(proba, classes)
-    told["prior"] = np.frombuffer(answer.prior).tolist()
-    told["round"] = answer.round
-    told["flags"] = answer.flags
-    return told
-
-
-def labels_of(proba: FloatArray, classes: list[Label]) -> list[Label]:
-    """Return the most probable class of each row."""
-    return [classes[c] for c in proba.argmax(axis=1).tolist()]
-
-
 def tell_summary(stream: RunningStream, point: Point | None) -> dict[str, Any]:
     """Return a stream at a glance."""
-    state = stream.state
-    adapter = state.adapter
+    seen = stream.glance._asdict()
+    hidden = ("missed_labels", "label_lag")
     return {
         "name": stream.name,
-        "classes": state.definition.classes,
         "created": stream.created,
-        "round": adapter.rounds_,
-        "rows": state.rows_seen,
-        "labels": state.labels_seen,
-        "waiting": len(state.waiting),
-        "shadow": state.shadow,
-        "prior": adapter.prior_.tolist(),
-        "source_prior": adapter.source_prior_.tolist(),
-        "alarm": adapter.assumption_alarm_,
-        "weight": finite(adapter.correction_weight_, 1.0),
-        "evidence": finite(adapter.assumption_evidence_, 1e308),
-        "reason": adapter.fallback_reason_,
+        **{name: value for name, value in seen.items() if name not in hidden},
         "at": None if point is None else point.at,
         "rate": 0.0 if point is None else point.rate,
         "accuracy": None if point is None else point.plain()["accuracy"],
-        "health": state.health,
     }
 
 

@@ -1,35 +1,30 @@
-"""serve: the application behind a socket, and its end; the only import of uvicorn."""
+"""serve: the application behind a socket, in one process or two, and its end."""
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+import sys
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from baserate._version import __version__
+from baserate.service._web import ASGIApp, msgspec
+from baserate.service.answering import Answering
 from baserate.service.app import App
+from baserate.service.front import Briefing
 from baserate.service.problems import ProblemError
 from baserate.service.security import is_loopback
 from baserate.service.settings import Settings
+from baserate.service.sockets import GRACE, WebServer, bind
 from baserate.service.store import open_store
 from baserate.service.warm import warm_up
 
-try:
-    import uvicorn
-except ModuleNotFoundError as error:
-    if error.name != "uvicorn":
-        raise
-    raise ModuleNotFoundError(
-        "the service needs uvicorn; run: pip install 'baserate[service]'", name=error.name
-    ) from error
-
 _log = logging.getLogger("baserate.service")
-GRACE = 20
-"""Seconds that requests under way have when the server ends."""
 
 
 class RefusedError(Exception):
@@ -51,6 +46,9 @@ class Place:
         Names under which the server may be called.
     demo : bool
         Whether to feed streams of digits.
+    settings : Settings
+    processes : int
+        2: one process speaks HTTP, reads bodies and writes answers, the other one has the streams. 1: one does both.
     """
 
     data: Path
@@ -60,14 +58,7 @@ class Place:
     hosts: Sequence[str] = ()
     demo: bool = False
     settings: Settings = field(default_factory=Settings)
-
-
-class _Server(uvicorn.Server):
-    """A server of uvicorn that leaves signals to us: it would end with the signal's status instead of 0."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+    processes: int = 2
 
 
 def serve(place: Place) -> None:
@@ -88,49 +79,67 @@ async def _serve(place: Place) -> None:
                 f"--host {place.host} can be reached from other machines, and there is no API key yet; make one first: "
                 "baserate serve keys create --scope admin --data DIR"
             )
-        bound = _bind(place.host, place.port)
-        config = uvicorn.Config(
-            asgi,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=GRACE,
-            timeout_keep_alive=30,
-            h11_max_incomplete_event_size=64 * 1024,
-            backlog=1024,
-        )
-        server = _Server(config)
+        try:
+            bound = bind(place.host, place.port)
+        except OSError as error:
+            raise RefusedError(f"--host {place.host} --port {place.port}: {error.strerror}.") from error
+        ending = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _end, server, app)
+            loop.add_signal_handler(number, _end, app, ending)
         async with _warm(app, place):
             shown = f"[{place.host}]" if ":" in place.host else place.host
             url = f"http://{shown}:{bound.getsockname()[1]}/"
             _log.info("listening on %s", url, extra={"fields": {"url": url, "version": __version__}})
-            await server.serve(sockets=[bound])
+            await (
+                _serve_alone(asgi, bound, ending) if place.processes == 1 else _serve_behind(app, place, bound, ending)
+            )
     _log.info("ended")
 
 
-def _bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+async def _serve_alone(asgi: ASGIApp, bound: socket.socket, ending: asyncio.Event) -> None:
+    server = WebServer(asgi)
+    serving = asyncio.create_task(server.serve(sockets=[bound]))
+    await asyncio.wait([serving, asyncio.ensure_future(ending.wait())], return_when=asyncio.FIRST_COMPLETED)
+    server.should_exit = True
+    await serving
+
+
+async def _serve_behind(app: App, place: Place, bound: socket.socket, ending: asyncio.Event) -> None:
+    """Let another process speak HTTP, and answer what it asks."""
+    ours, theirs = socket.socketpair()
+    told = msgspec.json.encode(Briefing(place.settings, tuple(place.hosts), logging.getLevelName(_log.level).lower()))
+    numbers = [str(theirs.fileno()), str(bound.fileno())]
+    words = [sys.executable, "-m", "baserate.service.front", *numbers, told.decode()]
+    front = await asyncio.create_subprocess_exec(*words, pass_fds=[theirs.fileno(), bound.fileno()])
+    theirs.close()
+    bound.close()
+    lost = asyncio.Event()
+    answering = Answering(app.inner, app.store, app.streams, app.metrics.text, lost.set)
+    loop = asyncio.get_running_loop()
+    await loop.create_connection(lambda: answering.link, sock=ours)
+    answering.link.say("go", 0)
+    waits = [asyncio.ensure_future(event.wait()) for event in (ending, lost)]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    broken = lost.is_set() and not ending.is_set()
+    answering.link.say("end", 0)
     try:
-        bound.bind((host, port))
-    except OSError as error:
-        bound.close()
-        raise RefusedError(f"--host {host} --port {port}: {error.strerror}.") from error
-    bound.setblocking(False)
-    return bound
+        await asyncio.wait_for(front.wait(), 2 * GRACE)
+    except TimeoutError:
+        front.kill()
+    for wait in waits:
+        wait.cancel()
+    await answering.finish()
+    answering.link.close()
+    if broken:
+        raise RefusedError("the process that speaks HTTP ended; its log says why.")
 
 
-def _end(server: uvicorn.Server, app: App) -> None:
+def _end(app: App, ending: asyncio.Event) -> None:
     _log.info("ending")
     app.streams.ending = True
     app.streams.hub.close()
-    server.should_exit = True
+    ending.set()
 
 
 @asynccontextmanager
@@ -141,6 +150,10 @@ async def _warm(app: App, place: Place) -> AsyncIterator[None]:
         try:
             await asyncio.to_thread(warm_up)
             await app.streams.start()
+            # What is there by now stays: looking for garbage among it again and again would take a tenth of the time.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(20_000, 20, 20)
             app.ready = True
             _log.info("ready", extra={"fields": {"streams": len(app.streams)}})
             if place.demo:

@@ -19,6 +19,8 @@ class Settings:
         The most classes of a stream.
     max_streams : int
         The most streams.
+    max_loaded : int
+        The most streams in memory; those that were not asked for the longest are on disk alone.
     rate : float
         Requests a second that each API key may make in the long run; twice as many at once.
     body_seconds : float
@@ -35,6 +37,7 @@ class Settings:
     max_rows: int = 100_000
     max_classes: int = 1_000
     max_streams: int = 10_000
+    max_loaded: int = 2_000
     rate: float = 1_000.0
     body_seconds: float = 30.0
     keep_batches: float = 3_600.0

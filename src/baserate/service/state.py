@@ -149,7 +149,7 @@ class StreamState:
             self._check_ids(ids)
         before = self._flags()
         if self.definition.options.round_rows is None:
-            step = self._step(proba, labels, ids)
+            step = self._step(proba, labels, ids, None if rows.chosen is None else floats(rows.chosen, rows.n))
             self._wait(rows.at, proba, labels, ids)
             told = self._answer(step.proba if answer else None, step.prior, before, len(proba))
         else:
@@ -166,9 +166,11 @@ class StreamState:
         self._notice(before, rows.at)
         return told
 
-    def _step(self, proba: FloatArray, labels: IntArray | None, ids: list[str | None] | None) -> Any:
+    def _step(
+        self, proba: FloatArray, labels: IntArray | None, ids: list[str | None] | None, chosen: FloatArray | None
+    ) -> Any:
         try:
-            return self.adapter.step(proba, labels, ids=ids)
+            return self.adapter.step(proba, labels, ids=ids, y_probability=chosen)
         except (ValueError, TypeError) as error:
             raise InvalidError(str(error), _blamed(str(error))) from error
 
@@ -183,10 +185,14 @@ class StreamState:
         )
         ids = [name for rows in rounds for name in (rows.ids or [None] * rows.n)]
         at = [rows.at for rows in rounds for _ in range(rows.n)]
+        labelled, chosen = bool((labels != UNLABELLED).any()), None
+        if labelled and any(rows.chosen is not None for rows in rounds):
+            chosen = np.concatenate([_chosen(rows) for rows in rounds])
         self.adapter.update(
             proba,
-            labels if (labels != UNLABELLED).any() else None,
+            labels if labelled else None,
             ids=ids if any(name is not None for name in ids) else None,
+            y_probability=chosen,
         )
         self._wait(at, proba, labels, ids)
 
@@ -211,19 +217,25 @@ class StreamState:
 
     def _learn_labels(self, entry: Labels) -> int:
         told = dict(zip(entry.ids, integers(entry.labels).tolist(), strict=True))
+        chances = {} if entry.chosen is None else dict(zip(entry.ids, floats(entry.chosen, -1).tolist(), strict=True))
         before, found = self._flags(), 0
         for rows in self._buffered:
             if rows.ids is not None and not told.keys().isdisjoint(name for name in rows.ids if name is not None):
                 labels = np.full(rows.n, UNLABELLED) if rows.labels is None else integers(rows.labels)
+                chosen = _chosen(rows)
                 for i, name in enumerate(rows.ids):
                     if name is not None and name in told and told[name] != UNLABELLED:
                         labels[i], rows.ids[i] = told.pop(name), None
+                        chosen[i] = chances.get(name, 1.0)
                         found += 1
                 rows.labels = labels.tobytes()
+                rows.chosen = chosen.tobytes() if chances or rows.chosen is not None else None
         lags = [entry.at - self.waiting.since(name) for name, label in told.items() if label != UNLABELLED
                 and name in self.waiting]  # fmt: skip
         if told:
-            found += self.adapter.update_labels(list(told), np.array(list(told.values()), dtype=np.int64))
+            columns = np.array(list(told.values()), dtype=np.int64)
+            chances_left = np.array([chances[name] for name in told]) if chances else None
+            found += self.adapter.update_labels(list(told), columns, y_probability=chances_left)
             self.waiting.drop([name for name, label in told.items() if label != UNLABELLED])
         self.waiting.note_lags(lags)
         self.labels_seen += found
@@ -296,6 +308,11 @@ class StreamState:
         loaded.rows_seen, loaded.labels_seen = found.rows_seen, found.labels_seen
         loaded._buffered, loaded.waiting = found.buffered, found.waiting
         return loaded
+
+
+def _chosen(rows: Rows) -> FloatArray:
+    """Return the probability with which each row was chosen for a label: 1 where nobody said."""
+    return np.ones(rows.n) if rows.chosen is None else floats(rows.chosen, rows.n)
 
 
 def _blamed(message: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import OrderedDict
 
 from baserate.service.definitions import Holdout
 from baserate.service.entries import Event
@@ -18,9 +19,9 @@ from baserate.service.store import Store
 _log = logging.getLogger("baserate.service")
 APART = 1.0
 """Least seconds between two points of a stream's history."""
-SHARE = 0.1
+SHARE = 0.05
 """Share of the server's time for history."""
-PAUSE = 0.05
+PAUSE = 0.5
 """Most seconds between the points of two streams."""
 TIDYING = 60.0
 """Seconds between two times of tidying up."""
@@ -40,6 +41,8 @@ class Streams:
         self.store, self.settings, self.hub = store, settings, Hub()
         self.points: dict[str, Point] = {}
         self._running: dict[str, RunningStream] = {}
+        self._recent: OrderedDict[str, RunningStream] = OrderedDict()
+        self._putting_away = asyncio.Lock()
         self._moved: dict[str, float] = {}
         self._costs: dict[str, float] = {}
         self._fitting = asyncio.Lock()
@@ -69,7 +72,23 @@ class Streams:
         stream = RunningStream(name, self.store, self.settings, self._tell)
         await stream.load()
         self._moved.setdefault(name, time.time())
-        return self._running.setdefault(name, stream)
+        found = self._running.setdefault(name, stream)
+        await self._use(found)
+        return found
+
+    async def _use(self, stream: RunningStream) -> None:
+        """Take down that a stream is in memory, and put others away if there are too many."""
+        self._recent[stream.name] = stream
+        self._recent.move_to_end(stream.name)
+        if len(self._recent) <= self.settings.max_loaded:
+            return
+        async with self._putting_away:
+            for _ in range(len(self._recent) - self.settings.max_loaded):
+                name, oldest = next(iter(self._recent.items()))
+                self._recent.move_to_end(name)
+                with contextlib.suppress(ProblemError):
+                    if await oldest.put_away():
+                        self._recent.pop(name, None)
 
     def __len__(self) -> int:
         return len(self._running)
@@ -85,14 +104,24 @@ class Streams:
                     with contextlib.suppress(NotKnownError):
                         await self._load(name)
         for stream in list(self._running.values()):
-            if not stream.is_read:
+            if not stream.is_read and not stream.is_away:
                 with contextlib.suppress(NotKnownError):
                     await stream.catch_up()
         return self.loaded()
 
     def loaded(self) -> list[RunningStream]:
-        """Return the streams that are in memory."""
-        return [self._running[name] for name in sorted(self._running) if self._running[name].is_read]
+        """Return the streams whose readings are in memory, by name."""
+        found = [self._running[name] for name in sorted(self._running)]
+        return [stream for stream in found if stream.is_read or stream.is_away]
+
+    def at_hand(self, name: str) -> RunningStream | None:
+        """Return a stream if nothing has to be waited for."""
+        found = self._running.get(name)
+        if found is None or self.ending or self.starting or not found.is_read:
+            return None
+        if name in self._recent:
+            self._recent.move_to_end(name)
+        return found
 
     async def get(self, name: str) -> RunningStream:
         """Return a stream. Raises `NotKnownError` if there is none of that name."""
@@ -105,6 +134,7 @@ class Streams:
             found = await self._load(name)
         if not found.is_read:
             await found.catch_up()
+        await self._use(found)
         return found
 
     async def put(self, name: str, holdout: Holdout, *, refit: bool) -> bool:
@@ -152,12 +182,14 @@ class Streams:
         """Delete a stream with everything that belongs to it."""
         stream = await self.get(name)
         self._running.pop(name, None)
+        self._recent.pop(name, None)
         await self.store.delete(name, await stream.retire())
         self._drop(name)
         self.hub.tell(News("stream", name, {"change": "deleted"}))
 
     def _drop(self, name: str) -> None:
         self._running.pop(name, None)
+        self._recent.pop(name, None)
         self.points.pop(name, None)
         self._moved.pop(name, None)
         self._costs.pop(name, None)
@@ -183,7 +215,7 @@ class Streams:
         if self.store.shared and time.monotonic() - self._caught_up > APART:
             self._caught_up = time.monotonic()
             for stream in self.loaded():
-                if self.hub.watched(stream.name):
+                if stream.is_read and self.hub.watched(stream.name):
                     with contextlib.suppress(ProblemError):
                         await stream.catch_up()
         for name in list(self._moved):
@@ -203,7 +235,11 @@ class Streams:
             found.append((moved.number, point.at, pack_point(point)))
             self.hub.tell(News("point", name, point.plain()))
             self._costs[name] = time.perf_counter() - begun
-            await asyncio.sleep(min(PAUSE, self._costs[name] * (1.0 / SHARE - 1.0)))
+            if self._moved:
+                if len(found) >= 10:
+                    await self.store.add_points(found)
+                    found = []
+                await asyncio.sleep(min(PAUSE, self._costs[name] * (1.0 / SHARE - 1.0)))
         if found:
             await self.store.add_points(found)
 

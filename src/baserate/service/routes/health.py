@@ -26,8 +26,9 @@ async def ready(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Metrics for Prometheus."""
-    text, kind = request.app.state.metrics.text()
-    return Response(text, media_type=kind)
+    requests, streams = request.app.state.metrics
+    text, kind = requests.text()
+    return Response(text + streams.text(), media_type=kind)
 
 
 async def described(_: Request) -> Response:

@@ -8,14 +8,14 @@ import numpy as np
 from baserate._version import __version__
 from baserate.protocols import FloatArray
 from baserate.service._web import Request, Response, Route
+from baserate.service.answers import labels_of
 from baserate.service.bodies import check_name, check_rows, decode, from_scores, make_batch
 from baserate.service.definitions import Definition
 from baserate.service.entries import floats
-from baserate.service.exchange import answer, read_json, settings_of, streams_of
+from baserate.service.exchange import answer, read_json, settings_of, takers_of
 from baserate.service.inference_body import InferenceBody, Tensor
 from baserate.service.problems import InvalidError, RenewedError
-from baserate.service.readings import labels_of
-from baserate.service.routes.streams import ask
+from baserate.service.routes.batches import ask
 
 _MODES = ("adapt", "predict", "learn")
 _NUMBERS = ("FP64", "FP32", "FP16")
@@ -23,7 +23,8 @@ _NUMBERS = ("FP64", "FP32", "FP16")
 
 async def infer(request: Request) -> Response:
     """Adapt one tensor of probabilities or logits."""
-    stream = await streams_of(request).get(check_name(request.path_params["name"]))
+    streams, name = takers_of(request), check_name(request.path_params["name"])
+    stream = await streams.get(name)
     body = decode(await read_json(request), InferenceBody)
     told = body.parameters
     mode = told.get("mode", "adapt")
@@ -42,8 +43,7 @@ async def infer(request: Request) -> Response:
         )
     others = {tensor.name: _flat(tensor) for tensor in body.inputs if tensor.name in ("ids", "labels")}
     for last in (False, True):
-        state = stream.state
-        definition = state.definition
+        definition = stream.definition
         proba = _proba(tensors[0], definition)
         check_rows(len(proba), settings_of(request), "inputs[0].data")
         labels, ids = others.get("labels"), others.get("ids")
@@ -51,11 +51,12 @@ async def infer(request: Request) -> Response:
             raise InvalidError("ids holds neither text nor whole numbers.", "ids")
         try:
             batch = make_batch(proba, labels, ids, batch_id, definition.classes)
-            found = await ask(stream, batch, state, str(mode))
+            found = await ask(stream, batch, definition, str(mode))
             break
         except RenewedError:
             if last:
                 raise
+            stream = await streams.get(name)
     k = len(definition.classes)
     outputs: list[dict[str, Any]] = []
     if found.proba is not None:
@@ -132,8 +133,8 @@ async def server(_: Request) -> Response:
 
 async def model(request: Request) -> Response:
     """A stream, as a model."""
-    stream = await streams_of(request).get(check_name(request.path_params["name"]))
-    k = len(stream.state.definition.classes)
+    stream = await takers_of(request).get(check_name(request.path_params["name"]))
+    k = len(stream.definition.classes)
     return answer(
         {
             "name": stream.name,
@@ -151,7 +152,7 @@ async def model(request: Request) -> Response:
 
 async def model_ready(request: Request) -> Response:
     """Tell whether a stream is ready."""
-    stream = await streams_of(request).get(check_name(request.path_params["name"]))
+    stream = await takers_of(request).get(check_name(request.path_params["name"]))
     return answer({"name": stream.name, "ready": True})
 
 

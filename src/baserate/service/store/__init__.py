@@ -1,6 +1,6 @@
 """Stores: where streams are kept. SQLite in a folder, or PostgreSQL for several servers; one file each."""
 
 from baserate.service.store.opening import open_store
-from baserate.service.store.protocol import SeenBatch, Store, StoredKey, StoredStream, Turn
+from baserate.service.store.protocol import KeyStore, QuickTurn, SeenBatch, Store, StoredKey, StoredStream, Turn
 
-__all__ = ["SeenBatch", "Store", "StoredKey", "StoredStream", "Turn", "open_store"]
+__all__ = ["KeyStore", "QuickTurn", "SeenBatch", "Store", "StoredKey", "StoredStream", "Turn", "open_store"]

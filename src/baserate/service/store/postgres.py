@@ -274,6 +274,9 @@ class PostgresStore:
             self.give_back(connection)
             raise
 
+    def begin_at_once(self, number: int) -> None:
+        return None
+
     async def add_points(self, points: Sequence[tuple[int, float, bytes]]) -> None:
         # A stream may have been deleted by another server meanwhile.
         text = (

@@ -1,5 +1,6 @@
 """The contract of a store: streams as a snapshot and a log, turns that are on disk when they are over."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -77,7 +78,27 @@ class Turn(Protocol):
         """End without changing anything; does nothing after a commit."""
 
 
-class Store(Protocol):
+class QuickTurn(Turn, Protocol):
+    """A turn in which nothing has to be waited for, but the disk."""
+
+    def seen_at_once(self, batch_id: str) -> SeenBatch | None:
+        """Return the batch of that id, if there was one."""
+
+    def commit_at_once(self) -> "asyncio.Future[None]":
+        """Hand everything over without waiting; the future is done when it is on disk."""
+
+
+class KeyStore(Protocol):
+    """Where API keys are found."""
+
+    async def keys(self) -> list[StoredKey]:
+        """Return all API keys, those that are revoked among them: once there was a key, one is needed."""
+
+    async def secret(self) -> bytes:
+        """Return the secret that signs logins, made when it is first asked for."""
+
+
+class Store(KeyStore, Protocol):
     """Where streams, their history and API keys are kept."""
 
     shared: bool
@@ -104,6 +125,9 @@ class Store(Protocol):
     async def begin(self, name: str, number: int, after: int) -> Turn:
         """Take a turn of a stream whose entries are known up to `after`. Raises `NotKnownError` if it is gone."""
 
+    def begin_at_once(self, number: int) -> QuickTurn | None:
+        """Take a turn without waiting, where nobody else moves streams; None where others do."""
+
     async def add_points(self, points: Sequence[tuple[int, float, bytes]]) -> None:
         """Keep points of history: the number of the stream, the time, the point."""
 
@@ -116,17 +140,11 @@ class Store(Protocol):
     async def tidy(self, now: float, keep_batches: float) -> None:
         """Forget old batch ids, and thin the history by its age."""
 
-    async def keys(self) -> list[StoredKey]:
-        """Return all API keys, those that are revoked among them: once there was a key, one is needed."""
-
     async def add_key(self, key: StoredKey) -> None:
         """Keep an API key."""
 
     async def remove_key(self, name: str) -> bool:
         """Revoke an API key; False if there is none of that name."""
-
-    async def secret(self) -> bytes:
-        """Return the secret that signs logins, made when it is first asked for."""
 
     async def ping(self) -> None:
         """Raise `UnavailableError` if the store cannot be reached."""

@@ -56,8 +56,10 @@ class SqliteTurn:
         self._fresh: dict[str, SeenBatch] = {}
 
     async def seen(self, batch_id: str) -> SeenBatch | None:
-        fresh = self._fresh.get(batch_id)
-        return fresh or self._store.seen(self._number, batch_id)
+        return self.seen_at_once(batch_id)
+
+    def seen_at_once(self, batch_id: str) -> SeenBatch | None:
+        return self._fresh.get(batch_id) or self._store.seen(self._number, batch_id)
 
     def append(self, number: int, entry: bytes) -> None:
         self._statements.append(("INSERT INTO log VALUES (?, ?, ?)", (self._number, number, entry)))
@@ -84,6 +86,9 @@ class SqliteTurn:
     async def commit(self) -> None:
         if self._statements:
             await self._store.write(self._statements)
+
+    def commit_at_once(self) -> "asyncio.Future[None]":
+        return self._store.write(self._statements)
 
     async def drop(self) -> None:
         self._statements = []
@@ -166,9 +171,9 @@ class SqliteStore:
         if self._lock is not None:
             self._lock.close()
 
-    async def write(self, statements: Sequence[Statement]) -> None:
-        """Return when statements are on disk."""
-        await self._writer.write(statements)
+    def write(self, statements: Sequence[Statement]) -> "asyncio.Future[None]":
+        """Hand over statements; the future is done when they are on disk."""
+        return self._writer.write(statements)
 
     @property
     def commits(self) -> int:
@@ -231,6 +236,9 @@ class SqliteStore:
     async def begin(self, name: str, number: int, after: int) -> SqliteTurn:
         if number < 0:
             raise NotKnownError(f"there is no stream {name!r}.")
+        return SqliteTurn(self, number)
+
+    def begin_at_once(self, number: int) -> SqliteTurn:
         return SqliteTurn(self, number)
 
     async def add_points(self, points: Sequence[tuple[int, float, bytes]]) -> None:

@@ -1,0 +1,56 @@
+"""WebServer: the settings with which sockets are served; the only import of uvicorn."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+from baserate.service._web import ASGIApp
+
+try:
+    import uvicorn
+except ModuleNotFoundError as error:
+    if error.name != "uvicorn":
+        raise
+    raise ModuleNotFoundError(
+        "the service needs uvicorn; run: pip install 'baserate[service]'", name=error.name
+    ) from error
+
+GRACE = 20
+"""Seconds that requests under way have when the server ends."""
+
+
+class WebServer(uvicorn.Server):
+    """A server of uvicorn that leaves signals to us: it would end with the signal's status instead of 0."""
+
+    def __init__(self, asgi: ASGIApp) -> None:
+        super().__init__(
+            uvicorn.Config(
+                asgi,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=GRACE,
+                timeout_keep_alive=30,
+                h11_max_incomplete_event_size=64 * 1024,
+                backlog=1024,
+            )
+        )
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket at an address. Raises `OSError` if it cannot be had."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    bound.setblocking(False)
+    return bound
