@@ -33,3 +33,13 @@ def types() -> Any:
 def sql() -> Any:
     """Import `pyspark.sql` when it is needed, and return the module."""
     return _imported("pyspark.sql")
+
+
+def streaming() -> Any:
+    """Import `pyspark.sql.streaming` when it is needed, and return the module."""
+    return _imported("pyspark.sql.streaming")
+
+
+def arrow_types() -> Any:
+    """Import `pyspark.sql.pandas.types` when it is needed, and return the module."""
+    return _imported("pyspark.sql.pandas.types")

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from baserate.adapters import RegressAndReweight
-from baserate.integrations.spark._pyspark import functions, sql, types
+from baserate.integrations.spark._pyspark import arrow_types, functions, sql, types
+from baserate.integrations.spark._stateful import stateful_processor
 from baserate.integrations.spark.processing import Columns, packed, process
-from baserate.integrations.spark.processor import BUCKET, PACKED, Packer, Recipe, stateful_processor, unpack
+from baserate.integrations.spark.processor import BUCKET, PACKED, Packer, Recipe, unpack
 from baserate.integrations.spark.rounds import Rounds, read_duration, read_rounds
 from baserate.protocols import IdlingTracker
 from baserate.state import dumps
@@ -204,6 +205,5 @@ def _answered_schema(schema: Any, names: list[str]) -> Any:
 
 
 def _empty(schema: Any) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(schema, timezone="UTC").empty_table()
+    """A table of the same columns without rows; a worker puts it beside rows only when it has none."""
+    return arrow_types().to_arrow_schema(schema, timezone="UTC").empty_table()

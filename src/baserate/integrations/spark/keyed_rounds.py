@@ -100,9 +100,10 @@ class KeyedRounds:
 
     def wake_at(self) -> int | None:
         """The event time at which `pass_time` has something to do."""
-        ends = (self.pending.times // self._rounds.window + 1) * self._rounds.window if self._rounds.window else []
-        seen = self.seen[self.seen > NEVER] + self._expire if self._expire else []
-        return min(map(int, itertools.chain(ends, seen)), default=None)
+        window, never = self._rounds.window, np.empty(0, dtype=np.int64)
+        ends = (self.pending.times // window + 1) * window if window else never
+        expire = self.seen[self.seen > NEVER] + self._expire if self._expire else never
+        return min(map(int, itertools.chain(ends, expire)), default=None)
 
     def priors(self) -> FloatArray:
         """The prior of each key's open round."""

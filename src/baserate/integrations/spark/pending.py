@@ -46,7 +46,7 @@ class Divided(NamedTuple):
     def of(cls, rows: Rows, rounds: Rounds) -> Self:
         """Divide rows into rounds; each key's first row begins a round.
 
-        A round of `count` rows is complete with its last row, a window with the first row of a later one.
+        A round of `rows` rows is complete with its last row, a window with the first row of a later one.
         """
         n = len(rows.places)
         by_key = np.argsort(rows.places, kind="stable")
@@ -55,10 +55,10 @@ class Divided(NamedTuple):
         new_key[1:] = places[1:] != places[:-1]
         first = np.flatnonzero(new_key)
         group = np.cumsum(new_key) - 1
-        if rounds.count:
-            ordinals = (np.arange(n) - first[group]) // rounds.count
+        if rounds.rows:
+            ordinals = (np.arange(n) - first[group]) // rounds.rows
             sizes = np.diff(np.append(first, n))
-            complete = (ordinals + 1) * rounds.count <= sizes[group]
+            complete = (ordinals + 1) * rounds.rows <= sizes[group]
         else:
             windows = rows.times[by_key] // rounds.window
             new_window = np.zeros(n, dtype=np.int64)

@@ -54,6 +54,7 @@ def process(blob: bytes | None, table: Any, plan: Plan, columns: Columns, waterm
         behind = times_of(table, columns) <= watermark
         late, table = table.filter(pyarrow().array(behind)), table.filter(pyarrow().array(~behind))
         table = _with_waiting(opened.waiting, table)
+        late = late if len(late) else table.slice(0, 0)  # a table without rows may have other types
     table = in_order(table, columns)
     waiting = table.slice(0, 0)
     if watermark is not None:

@@ -74,7 +74,7 @@ def unpack(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 class BucketProcessor:
-    """A `StatefulProcessor` of Spark in everything but its base, which needs pyspark: see `stateful_processor`.
+    """A `StatefulProcessor` of Spark in everything but its base, which needs pyspark: see `_stateful.py`.
 
     Parameters
     ----------
@@ -116,10 +116,3 @@ class BucketProcessor:
             self._handle.registerTimer(-(-done.wake_at // _MICROS))
         if len(done.answered):
             yield sql().Row(**{PACKED: packed(done.answered)})
-
-
-def stateful_processor(recipe: Recipe, *, watermarked: bool) -> Any:
-    """Return the processor as an object of Spark's class."""
-    from baserate.integrations.spark._stateful import StatefulBucketProcessor
-
-    return StatefulBucketProcessor(recipe, watermarked)

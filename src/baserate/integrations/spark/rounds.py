@@ -9,15 +9,15 @@ _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
 class Rounds(NamedTuple):
-    """Length of a round: `count` rows of a key, or `window` microseconds of event time; the other one is 0."""
+    """Length of a round: `rows` rows of a key, or `window` microseconds of event time; the other one is 0."""
 
-    count: int
+    rows: int
     window: int
 
     @property
     def text(self) -> str:
         """The rounds as a state names them."""
-        return f"{self.count} rows" if self.count else f"{self.window} us"
+        return f"{self.rows} rows" if self.rows else f"{self.window} us"
 
 
 def read_rounds(rounds: object) -> Rounds:
@@ -26,7 +26,7 @@ def read_rounds(rounds: object) -> Rounds:
     Examples
     --------
     >>> read_rounds(100), read_rounds("15min")
-    (Rounds(count=100, window=0), Rounds(count=0, window=900000000))
+    (Rounds(rows=100, window=0), Rounds(rows=0, window=900000000))
     """
     if isinstance(rounds, str):
         return Rounds(0, read_duration(rounds, "rounds"))
