@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from pyspark.sql import SparkSession
 
 from baserate.integrations import spark as bs
 
 
 def main() -> None:
     """Run the job."""
+    from pyspark.sql import SparkSession  # the module is also looked through for doctests, without Spark
+
     folder, name, options = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
     session = (
         SparkSession.builder.master("local[2]")
