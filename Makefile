@@ -120,7 +120,7 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml lab/pyproject.toml
-	$(PIP) install --editable ".[plot,files,deep,river,service]" --editable "lab[deep]" --group test --group examples --group deep --group browser
+	$(PIP) install --editable ".[plot,files,deep,river,service,spark]" --editable "lab[deep]" --group test --group examples --group deep --group browser
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/check.stamp: $(VENV)/test.stamp

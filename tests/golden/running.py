@@ -8,9 +8,12 @@ from sklearn.frozen import FrozenEstimator
 from baserate import Bank, LabelShiftClassifier
 from baserate.adapters import RegressAndReweight
 from baserate.checks._roles import PROBA, X, Y, batch_rows, move, output_of, prepare, role_of
+from baserate.integrations.spark.bucket import Bucket, read_blob
 from baserate.learners._examples import ClassMeans
+from baserate.state import dumps
 
 from .. import exported
+from ..integrations.spark import streams
 
 FOLDER = Path(__file__).parent
 ROUNDS = 17
@@ -49,6 +52,14 @@ def _classifier():
     return clf
 
 
+def _bucket():
+    """Rows of unfinished rounds, and rows that wait for the watermark."""
+    rows = streams.table(90, seed=21, n_keys=5)
+    middle = rows.column("at").cast("int64")[60].as_py()
+    done = streams.go([(rows, 0), (rows.slice(0, 0), middle)], streams.plan(7))[1]
+    return Bucket().set_state(read_blob(done.blob))
+
+
 def objects():
     """One running object per mode of every exported class, by discovery, and those with a life of their own."""
     found = {
@@ -60,11 +71,17 @@ def objects():
         "regressandreweight-chosen-labels": _chosen(),
         "bank": _bank(),
         "labelshiftclassifier": _classifier(),
+        "sparkbucket": _bucket(),
     }
 
 
 def go_on(name, obj, rounds=6):
     """Everything an object says while it is moved by some more rounds."""
+    if name == "sparkbucket":
+        answered = streams.process(
+            dumps(obj), streams.table(0, seed=0), streams.plan(7), streams.COLUMNS, 2**52
+        ).answered
+        return np.column_stack([answered.column(f"adapted_{column}").to_numpy() for column in streams.PROBA])
     said = []
     for i in range(ROUNDS, ROUNDS + rounds):
         rows = batch_rows(i)

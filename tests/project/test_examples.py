@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,11 @@ CLAIMS = {
         ["river"],
         rf"wrong: {PERCENT}.*?{PERCENT}.*log loss: ([\d.]+) .*?([\d.]+) in",
         lambda own, adapted, loss, adapted_loss: adapted < 0.8 * own and adapted_loss < 0.8 * loss,
+    ),
+    "spark_stream": (
+        ["pyspark"],
+        rf"24000 rows; error of the model {PERCENT}, adapted {PERCENT}.*shop",
+        lambda own, adapted: adapted < 0.6 * own,
     ),
     "mlflow_model": (
         ["mlflow", "sqlalchemy", "alembic"],
@@ -113,6 +119,8 @@ def test_what_it_claims_is_so(name, tmp_path):
     for library in needs:
         if not installed(library):
             pytest.skip(f"needs {library}")
+    if "pyspark" in needs and shutil.which("java") is None:
+        pytest.skip("needs java")
     command = [sys.executable, FOLDER / f"{name}.py"]
     alone = {**os.environ, **ALONE}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False, env=alone)

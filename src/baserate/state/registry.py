@@ -12,7 +12,7 @@ from typing import Any
 from baserate.state.unreadable import UnreadableError
 
 _HOMES = ("trackers", "marginals", "calibrators", "shifts", "trust", "adapters", "bank",
-          "files.adapting.state", "learners", "integrations")  # fmt: skip
+          "files.adapting.state", "learners", "integrations", "integrations.spark.bucket")  # fmt: skip
 """Modules of the package that define every saved class, in the order in which they are looked through."""
 
 _OURS = ("baserate.", "baserate_lab.")

@@ -1,0 +1,217 @@
+"""Bucket: many keys in one blob of Spark's state, without the fitted adapter."""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from baserate.adapters import RegressAndReweight
+from baserate.bank import Bank
+from baserate.integrations.spark.keyed_rounds import KeyedRounds
+from baserate.integrations.spark.rounds import Rounds
+from baserate.protocols import BankableTracker
+from baserate.state import Component, dumps, loads
+from baserate.state.declarations import (
+    Array,
+    Each,
+    Fields,
+    Plain,
+    Saved,
+    Saves,
+    Sizes,
+    Text,
+    Whole,
+    ints,
+    key_list,
+    priors,
+)
+from baserate.state.unreadable import UnreadableError
+from baserate.validation import check_proba
+
+
+class Plan(NamedTuple):
+    """All that decides about a bucket's answers besides its state.
+
+    Parameters
+    ----------
+    bank : Bank
+        Around the fitted adapter, without keys.
+    rounds : Rounds
+        The length of a round.
+    expire : int
+        Microseconds of event time without rows after which a key starts anew; 0: never.
+    buckets : int
+        The number of buckets.
+    names : list of str
+        The names of the classes.
+    """
+
+    bank: Bank
+    rounds: Rounds
+    expire: int
+    buckets: int
+    names: list[str]
+
+    def begin(self) -> KeyedRounds:
+        """Keyed rounds without keys."""
+        return KeyedRounds(_emptied(self.bank), self.rounds, self.expire)
+
+
+class Counts(NamedTuple):
+    """Rows of a bucket that were answered, those among them that came too late, and keys that expired."""
+
+    rows: int = 0
+    late: int = 0
+    expired: int = 0
+
+
+def _check(saved: Saved) -> str:
+    state, n = saved.state, saved.sizes["keys"]
+    proba = state["pending_proba"]
+    if len(set(state["keys"])) < n:
+        return "has keys that are not unique"
+    if len(set(state["held"].tolist())) < len(state["held"]):
+        return "has trackers of one key twice"
+    if not isinstance(proba, np.ndarray) or proba.dtype.str not in ("<f4", "<f8"):
+        return "has pending rows that are no probabilities"
+    if proba.shape != (saved.sizes["pending"], len(state["names"])):
+        return "has pending rows of another size"
+    try:
+        check_proba(proba)
+    except ValueError as error:
+        return f"has pending rows that are no probabilities: {error}"
+    if state["pending_labels"].max(initial=-1) >= len(state["names"]):
+        return "has a label that is no class"
+    return ""
+
+
+class Bucket(Component, saved_as="spark_bucket"):
+    """State of one bucket, in the library's own versioned format: what keys have learned, and rows that wait.
+
+    It holds neither the fitted adapter nor anything of Spark. A later layout can add to it, with an `upgrade`.
+    """
+
+    saves = Saves(
+        state={
+            "buckets": Whole(1),
+            "rounds": Text(),
+            "tracker": Text(),
+            "names": Each(Text(), "k"),
+            "keys": key_list("keys"),
+            "taken": ints("keys", low=0),
+            "windows": ints("keys"),
+            "seen": ints("keys"),
+            "prior": priors("keys", "k"),
+            "pending_places": ints("pending", low=0, high="keys"),
+            "pending_proba": Plain(),
+            "pending_labels": ints("pending", low=-1),
+            "pending_times": ints("pending"),
+            "held": ints("held", low=0, high="keys"),
+            "trackers": Plain(),
+            "expired": Whole(),
+            "rows": Whole(),
+            "late": Whole(),
+            "waiting": Plain(),
+        },
+        may_be_empty=True,
+        check=_check,
+    )
+
+
+class Opened(NamedTuple):
+    """An open bucket: its keys at work, its counts, and the rows that wait for the watermark, as they were packed."""
+
+    keyed: KeyedRounds
+    counts: Counts
+    waiting: bytes
+
+
+def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
+    """Open a bucket from its blob, or begin one; raises `ValueError` if it does not belong to the plan."""
+    keyed = plan.begin()
+    if blob is None:
+        return Opened(keyed, Counts(), b"")
+    state = read_blob(blob)
+    _check_plan(state, plan)
+    keyed.set_state({name: state[name] for name in keyed.get_state()})
+    counts = Counts(state["rows"], state["late"], state["expired"])
+    return Opened(keyed, counts, state["waiting"].tobytes())
+
+
+def close_bucket(opened: Opened, plan: Plan) -> bytes:
+    """Return the blob of a bucket."""
+    bucket = Bucket()
+    bucket.set_state(
+        {
+            "buckets": plan.buckets,
+            "rounds": plan.rounds.text,
+            "tracker": _kind(plan.bank),
+            "names": plan.names,
+            "prior": opened.keyed.priors(),
+            "rows": opened.counts.rows,
+            "late": opened.counts.late,
+            "waiting": np.frombuffer(opened.waiting, dtype=np.uint8),
+            **opened.keyed.get_state(),
+        }
+    )
+    return dumps(bucket)
+
+
+def read_blob(blob: bytes) -> dict[str, Any]:
+    """Return what a blob holds, as plain data."""
+    bucket = loads(blob, name="a bucket of Spark's state")
+    if not isinstance(bucket, Bucket):
+        raise ValueError(f"a bucket of Spark's state holds a {type(bucket).__name__}, not a bucket.")
+    return bucket.get_state()
+
+
+def make_plan(
+    adapter: RegressAndReweight, rounds: Rounds, *, expire: int = 0, buckets: int = 1, names: list[str]
+) -> Plan:
+    """Return the plan around a fitted adapter."""
+    return Plan(Bank(adapter), rounds, expire, buckets, names)
+
+
+def _kind(bank: Bank) -> str:
+    return type(bank.adapter.tracker_).__name__
+
+
+def _emptied(bank: Bank) -> Bank:
+    """The same bank, without keys: to copy the adapter for each bucket would take longer than its rows."""
+    bank.drop(bank.keys)
+    return bank
+
+
+def _check_plan(state: dict[str, Any], plan: Plan) -> None:
+    """Refuse the state of another plan."""
+    asked = {
+        "buckets": plan.buckets,
+        "rounds": plan.rounds.text,
+        "tracker": _kind(plan.bank),
+        "names": plan.names,
+    }
+    for what, value in asked.items():
+        if state[what] != value:
+            raise ValueError(
+                f"this checkpoint was begun with {what} = {state[what]!r}, and adapt was now called with {value!r}. "
+                f"Give the same {what}, or begin a new checkpoint."
+            )
+    try:
+        _check_trackers(state, plan)
+    except UnreadableError as error:
+        raise ValueError(
+            f"this checkpoint holds trackers that this adapter cannot continue: a bucket {error}. Give the options "
+            "that the checkpoint was begun with."
+        ) from error
+
+
+def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
+    """Refuse arrays of another form than the tracker's own, or with values that it does not declare."""
+    tracker = cast(BankableTracker, plan.bank.adapter.tracker_)
+    fresh = tracker.new_state(tracker.birth_[np.newaxis])._asdict()
+    n = len(state["held"])
+    Fields({name: Array(array.dtype.str, (n, *array.shape[1:]), finite=False) for name, array in fresh.items()}).check(
+        state["trackers"], "trackers", Sizes()
+    )
+    declared = vars(type(tracker)).get("saves")
+    if declared is not None:
+        declared.state["_state"].check(state["trackers"], "trackers", Sizes({"k": len(plan.names), "keys": n}))

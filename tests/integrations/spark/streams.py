@@ -1,0 +1,150 @@
+"""Keyed streams for tests, and what a plain `Bank`, one key and one round at a time, says of them."""
+
+import datetime
+import itertools
+
+import numpy as np
+import pyarrow as pa
+
+from baserate import Bank, RegressAndReweight
+from baserate.integrations.spark.bucket import make_plan
+from baserate.integrations.spark.processing import Columns, process
+from baserate.integrations.spark.rounds import read_rounds
+
+NAMES = ["cat", "dog", "eel"]
+PROBA = [f"p_{name}" for name in NAMES]
+COLUMNS = Columns("shop", PROBA, "truth", "id", "at")
+MINUTE = 60_000_000
+START = 1_767_225_600_000_000  # 2026-01-01
+
+
+def probabilities(n, seed, k=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    logits = rng.normal(0.0, 1.0, (n, k)) + 2.0 * np.eye(k)[y]
+    odds = np.exp(logits)
+    return odds / odds.sum(axis=1, keepdims=True), y
+
+
+def holdout(seed=1):
+    proba, y = probabilities(400, seed)
+    return proba, [NAMES[c] for c in y]
+
+
+def adapter(seed=1, **options):
+    return RegressAndReweight(**options).fit(*holdout(seed), names=NAMES)
+
+
+def plan(rounds=7, buckets=1, expire=0, **options):
+    return make_plan(adapter(**options), read_rounds(rounds), expire=expire, buckets=buckets, names=NAMES)
+
+
+def table(n, seed, n_keys=11, dtype=np.float64, seconds=7.0):
+    """Rows in the order of (time, id), all times different from key to key or not, with a label now and then."""
+    rng = np.random.default_rng(seed)
+    proba, y = probabilities(n, seed + 100)
+    times = START + np.cumsum(rng.integers(0, int(2e6 * seconds), n))
+    return pa.table(
+        {
+            "id": [f"r{i:06d}" for i in range(n)],
+            "shop": [f"shop {i}" for i in rng.zipf(1.4, n) % n_keys],
+            "at": pa.array(times, pa.timestamp("us", "UTC")),
+            **{name: pa.array(proba[:, c].astype(dtype)) for c, name in enumerate(PROBA)},
+            "truth": [NAMES[c] if i % 5 == 0 else None for i, c in enumerate(y)],
+            "note": [None if i % 3 else i for i in range(n)],
+        }
+    )
+
+
+def by_id(answered):
+    """The answers of each row by its id."""
+    rows = answered.to_pylist()
+    assert len({row["id"] for row in rows}) == len(rows)
+    return {row["id"]: row for row in rows}
+
+
+def bucket_of(key, n):
+    return sum(map(ord, key)) % n
+
+
+def run(rows, the_plan, n_buckets=1, cuts=(), columns=COLUMNS, watermarks=None):
+    """Answer rows in buckets and micro-batches; returns all answers, and the blobs."""
+    blobs, out = {}, []
+    edges = [0, *cuts, len(rows)]
+    made = the_plan._replace(buckets=n_buckets)
+    for batch, (begin, end) in enumerate(itertools.pairwise(edges)):
+        part = rows.slice(begin, end - begin)
+        numbers = np.array([bucket_of(key, n_buckets) for key in part.column("shop").to_pylist()], dtype=int)
+        for b in range(n_buckets):
+            watermark = None if watermarks is None else watermarks[batch]
+            done = process(blobs.get(b), part.filter(pa.array(numbers == b)), made, columns, watermark)
+            blobs[b] = done.blob
+            out.append(done.answered)
+    return pa.concat_tables(out), blobs
+
+
+def one_at_a_time(rows, fitted, count=None, window=None, expire=None):
+    """The same with a `Bank` and nothing else, one row and one key at a time: by id, the answer and the round."""
+    bank, out, keys = Bank(fitted), {}, {}
+    for row in rows.to_pylist():
+        time = _micros(row["at"])
+        key, proba = row["shop"], [row[name] for name in PROBA]
+        label = -1 if row["truth"] is None else NAMES.index(row["truth"])
+        state = keys.get(key)
+        if state is not None and expire and time - state["last"] >= expire:
+            if key in bank:
+                bank.drop([key])
+            state = None
+        if state is None:
+            state = keys[key] = {"round": 1, "proba": [], "labels": [], "window": None}
+        if window is not None:
+            now = time // window
+            if state["window"] is not None and now > state["window"]:
+                _close(bank, key, state)
+                gap = now - state["window"] - 1
+                if gap:
+                    bank.idle([key], [gap])
+                    state["round"] += gap
+            state["window"] = now
+        out[row["id"]] = (bank.predict_proba([key], [proba])[0], state["round"])
+        state["last"] = time
+        state["proba"].append(proba)
+        state["labels"].append(label)
+        if count is not None and len(state["proba"]) == count:
+            _close(bank, key, state)
+    return out
+
+
+def _micros(moment):
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
+
+
+def _close(bank, key, state):
+    labels = None if max(state["labels"]) < 0 else [None if c < 0 else NAMES[c] for c in state["labels"]]
+    bank.update([key] * len(state["proba"]), state["proba"], labels)
+    state.update(round=state["round"] + 1, proba=[], labels=[])
+
+
+def same(answered, expected):
+    """Check that answers are those expected, bit for bit, and all of them."""
+    rows = by_id(answered)
+    assert rows.keys() == expected.keys()
+    for name, (proba, number) in expected.items():
+        row = rows[name]
+        assert [row[f"adapted_{column}"] for column in PROBA] == proba.tolist(), name
+        assert row["adapted_round"] == number, name
+        assert row["adapted_label"] == NAMES[int(np.argmax(proba))]
+
+
+def go(batches, the_plan):
+    """Process tables, each with its watermark, in one bucket; returns answers, and the last outcome."""
+    blob, out = None, []
+    for part, watermark in batches:
+        done = process(blob, part, the_plan, COLUMNS, int(watermark))
+        blob, out = done.blob, [*out, done.answered]
+    return pa.concat_tables(out), done
+
+
+def those(answered, wanted):
+    """The rows with some ids."""
+    return answered.filter(pa.array([name in wanted for name in answered.column("id").to_pylist()]))
