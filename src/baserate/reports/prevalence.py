@@ -44,13 +44,13 @@ _READING = {
 }
 
 
-def write(path: Path, result: PrevalenceResult, log: str) -> None:
+def write(path: Path, result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(result, log).encode(errors="backslashreplace"))
+    write_atomically(path, render(result, log, made_by=made_by).encode(errors="backslashreplace"))
 
 
-def render(result: PrevalenceResult, log: str) -> str:
-    """Render the page."""
+def render(result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> str:
+    """Render the page; `made_by` is the command's name."""
     audited = any(each.found.audited is not None for each in result.keys)
     figures, used = [], set()
     for i, each in enumerate(result.keys[:_MOST_KEYS]):
@@ -68,7 +68,7 @@ def render(result: PrevalenceResult, log: str) -> str:
     if result.log.keys is not None:
         rows = [{**row, "period": f"{row['key']}, {row['period']}"} for row in rows]
     table = to_html(rows, columns(audited), caption="The class mix of each period")
-    body = f"""<p class="kicker">baserate prevalence: {escape(log)}</p>
+    body = f"""<p class="kicker">baserate {made_by}: {escape(log)}</p>
 <h1 class="headline">{page.unbroken(sentence(result))}</h1>
 <ul class="legend">{entries}</ul>
 <div class="figures">

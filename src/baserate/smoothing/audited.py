@@ -5,10 +5,9 @@ from numpy.typing import NDArray
 
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.smoothing.path import window_grid
-from baserate.trust.prediction_powered import LabelledSums, Powered, labelled_sums, powered, wilson
+from baserate.trust.prediction_powered import LabelledSums, Powered, labelled_sums, powered, widest, wilson
 
 _LEAST = 1e-6
-_AGREE = 0.7  # level of the limits of short windows that a longer one must be within
 
 
 def audited_shares(
@@ -74,19 +73,12 @@ def _widest(sums: list[FloatArray], mean: FloatArray, t: int, n_rounds: int) -> 
 
     And whether it is wider than the period.
     """
-    n_all = np.full(len(mean), np.inf)
-    value, size, wider = np.full(len(mean), np.nan), np.zeros(len(mean)), np.full(len(mean), False)
-    low, high, open_ = np.zeros(len(mean)), np.ones(len(mean)), np.full(len(mean), True)
+    n_all, found = np.full(len(mean), np.inf), []
     for width in window_grid(n_rounds):
         first, last = max(0, t - int(width)), min(n_rounds, t + 1 + int(width))
         window = LabelledSums(*(total[last] - total[first] for total in sums))
-        if window.weight[0] == 0.0:
-            continue
         # Wider than the period, only all of the model follows a share that moves within the window.
-        found = powered(window, mean, n_all, tuned=int(width) == 0)
-        open_ &= (found.value >= low) & (found.value <= high)
-        value, size = np.where(open_, found.value, value), np.where(open_, found.n, size)
-        wider |= open_ & (width > 0)
-        inner = found.limits(_AGREE)
-        low, high = np.where(open_, np.maximum(low, inner[0]), low), np.where(open_, np.minimum(high, inner[1]), high)
-    return Powered(np.where(np.isnan(value), mean, value), size), wider
+        one = powered(window, mean, n_all, tuned=int(width) == 0)
+        found.append(one if window.weight[0] > 0.0 else one._replace(value=np.full(len(mean), np.nan)))
+    best, place = widest(Powered(*(np.array(part) for part in zip(*found, strict=True))))
+    return best._replace(value=np.where(place < 0, mean, best.value)), place > 0
