@@ -102,7 +102,8 @@ def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     limits = {"low": found.best.low[:, c].tolist(), "high": found.best.high[:, c].tolist()}
     lines[best] = Line(x, found.best.prior[:, c].tolist(), **limits)
     values = np.concatenate([line.y for line in lines.values()])
-    top = scale_top(values, found.best.high[:, c])
+    high = found.best.high[:, c]
+    top = max(scale_top(values, high), 1.1 * float(np.quantile(high, 0.8)))
     title = f"Share of {name}{f', {each.key}' if each.key else ''}"
     label = f"period, from {each.periods[0]}" if days is None else ""
     return Chart(title, label, lines, flush=True, shares=True, top=top, dates=days is not None)
