@@ -1,5 +1,7 @@
 """``baserate adapt --hindsight``: a complete file, each round by the class mix of all rounds."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 
 from baserate import RegressAndReweight, reweight, smooth
 from baserate.cli import app
+from baserate.reports.prevalence_rows import CAUSAL, HINDSIGHT
 
 
 def outputs(y, rng):
@@ -62,8 +65,14 @@ def test_keys_have_mixes_of_their_own(folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--state", "s.baserate"], "--state is for streams that go on"),
-        (["--threshold", "0.3"], "do not go with --hindsight"),
+        (["--state", "s.baserate"], "a state resumes a stream where it was left"),
+        (["--restart"], "without one every run begins anew"),
+        (["--refit"], "model was replaced"),
+        (["--wait", "5", "--id", "id"], "put labels into the column of --labels"),
+        (["--ask", "5"], "draw rows at random"),
+        (["--id", "shop"], "ids must be unique"),
+        (["--id", "nothing"], "no such column"),
+        (["--report", "log.csv/no/report.html"], "there is no folder"),
     ],
 )
 def test_what_needs_a_stream_is_refused(folder, words, said):
@@ -78,3 +87,54 @@ def test_a_pipe_is_refused(folder):
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 2
     assert "cannot take a pipe" in found.output
+
+
+def test_decisions_are_by_the_adapted_probabilities(folder):
+    out = folder / "decided.csv"
+    words = ["--holdout", folder / "holdout.csv", "--costs", "1:20", "--positive", "b", "-o", out, "--json"]
+    found = run(folder, *words)
+    assert found.exit_code == 0, found.output
+    told, table = json.loads(found.stdout), pl.read_csv(out)
+    expected = np.where(table["adapted_p_b"].to_numpy() * 20 >= table["adapted_p_a"].to_numpy(), "b", "a")
+    assert table["adapted_decision"].to_list() == expected.tolist()
+    assert told["decisions"] == {name: int((expected == name).sum()) for name in ("a", "b")}
+    cost = np.where(expected == "b", table["adapted_p_a"].to_numpy(), 20 * table["adapted_p_b"].to_numpy()).mean()
+    assert told["expected_cost"] == pytest.approx(cost)
+    found = run(folder, "--holdout", folder / "holdout.csv", "--threshold", "0.3", "--positive", "b", "-o", out)
+    table = pl.read_csv(out)
+    assert ((table["adapted_decision"] == "b") == (table["adapted_p_b"] >= 0.3)).all()
+    assert f"b {(table['adapted_decision'] == 'b').sum()}" in found.output
+
+
+def test_ids_stay_with_their_rows(folder):
+    out = folder / "ids.csv"
+    found = run(folder, "--holdout", folder / "holdout.csv", "--id", "id", "--only", "-o", out)
+    assert found.exit_code == 0, found.output
+    table = pl.read_csv(out)
+    assert table["id"].to_list() == list(range(600))
+    assert "shop" not in table.columns
+
+
+def test_wide_rows_have_the_mix_of_their_round(folder):
+    out = folder / "wide.csv"
+    found = run(folder, "--holdout", folder / "holdout.csv", "--rounds", "100", "--wide", "-o", out)
+    assert found.exit_code == 0, found.output
+    table, rounds = pl.read_csv(out), pl.read_csv(folder / "wide.rounds.csv")
+    for name in ("prior_b", "low_b", "high_a"):
+        expected = np.repeat(rounds[name].to_numpy(), 100)
+        np.testing.assert_allclose(table[f"adapted_{name}"].to_numpy(), expected, atol=1e-12)
+
+
+def test_the_report_has_both_paths(folder):
+    out, report = folder / "reported.csv", folder / "report.html"
+    words = ["--holdout", folder / "holdout.csv", "--rounds", "50", "-o", out, "--report", report]
+    found = run(folder, *words)
+    assert found.exit_code == 0, found.output
+    page = report.read_text()
+    assert "baserate adapt --hindsight" in page
+    for word in (HINDSIGHT, CAUSAL, "round 12"):
+        assert word in page
+    assert str(report) in found.output.replace("\n", "")
+    plain = folder / "plain.csv"
+    run(folder, "--holdout", folder / "holdout.csv", "--rounds", "50", "-o", plain)
+    assert plain.read_text() == out.read_text()

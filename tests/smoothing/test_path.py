@@ -48,13 +48,23 @@ def naive(rows, reference, known, birth, excess):
         own = np.maximum(mix * (1 - mix), 1e-12)
         return factor / np.maximum(labelled[chosen].sum() / own + (1 - labelled[chosen]).sum() / (own + excess[t]), 1.0)
 
+    def shorter(side):
+        return grid[max(int(np.flatnonzero(grid == side)[0]) - 1, 0)]
+
+    def drift(mix, a, b):
+        """A linear drift makes a window wrong by twice its difference from that of half its length."""
+        half = (rounds >= t - shorter(a)) & (rounds <= t + shorter(b))
+        own_variance = np.maximum(mix * (1 - mix), 1e-12)
+        told = labelled[half].sum() / own_variance + (1 - labelled[half]).sum() / (own_variance + excess[t])
+        return 4.0 * np.maximum((mix - mix_of(half)) ** 2 - 1.0 / np.maximum(told, 1.0), 0.0)
+
     for t in range(n_rounds):
         own = rounds == t
         for e, (a, b) in enumerate(pairs):
             inside = (rounds >= t - a) & (rounds <= t + b)
             logs[t, e] = log(own, mix_of(inside & ~own))
             mixes[t, e] = mix_of(inside)
-            variances[t, e] = variance(mixes[t, e], inside, 1.0 if inside.all() else 2.5)
+            variances[t, e] = variance(mixes[t, e], inside, 1.0 if inside.all() else 2.5) + drift(mixes[t, e], a, b)
         if own.sum() > 1:
             even = np.zeros_like(own)
             even[np.flatnonzero(own)[::2]] = True
@@ -62,7 +72,7 @@ def naive(rows, reference, known, birth, excess):
         for j, mix in enumerate(known):
             e = len(pairs) + j
             logs[t, e], mixes[t, e] = log(own, mix), mix
-            variances[t, e] = variance(mix, np.full(len(rounds), True), 1.0)
+            variances[t, e] = variance(mix, np.full(len(rounds), True), 1.0) + drift(mix, grid[-1], grid[-1])
     prior = np.r_[np.full(len(pairs), 0.5 / len(pairs)), np.full(len(known), 0.5 / len(known))]
     weights, evidence = [], []
     for rate in (0.2, 0.02, 1.0 / n_rounds):

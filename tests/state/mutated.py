@@ -20,7 +20,8 @@ from baserate import calibrators, marginals, shifts, trust
 from baserate.protocols import Evidence
 from baserate.state import dumps, loads
 from baserate.trackers import FLHFTL, LikelihoodMixture
-from baserate.trust.monitor import Round, TrustMonitor
+from baserate.trust.monitor import TrustMonitor
+from baserate.trust.seen import Round
 
 SECONDS = 60  # for one change
 K = 3

@@ -116,10 +116,11 @@ def test_a_bank_with_more_keys_than_states():
 @pytest.mark.parametrize("place", range(6))
 def test_notes_of_rounds_that_are_too_short(place):
     adapter = running()
-    name, (note, row, own) = next(iter(adapter._late._samples.items()))
+    name, sample = next(iter(adapter._late._samples.items()))
+    note = sample.note
     short = list(note)
     short[place] = np.ones(1) if isinstance(note[place], np.ndarray) else 10**9
-    adapter._late._samples[name] = tuple(short), row, own
+    adapter._late._samples[name] = sample._replace(note=tuple(short))
     with pytest.raises(ValueError, match=r"holds|fit together"):
         loads(dumps(adapter))
 

@@ -261,38 +261,19 @@ def adapt(
         check_separator_is_used(between, job.stream, job.holdout, job.late)
     except ValueError as error:
         fail(str(error))
-    if hindsight:
-        _run_in_hindsight(job, as_json)
-        return
     if report is not None:
         _check_report(report, job)
+    if hindsight:
+        from baserate.commands.hindsight import run_in_hindsight
+
+        run_in_hindsight(job, as_json=as_json)
+        return
     done = _run(job)
     _print_summary(done, job, as_json)
     if report is not None and done.earlier_file:
         complain("note: no report was written, because others were taken in after this file.")
     elif report is not None:
         _report(report, done, job, as_json)
-
-
-def _run_in_hindsight(job: "AdaptJob", as_json: bool) -> None:
-    from baserate.files.adapting.in_hindsight import adapt_in_hindsight
-
-    try:
-        with kept_warnings() as told:
-            done = adapt_in_hindsight(job)
-    except (ValueError, TypeError, ModuleNotFoundError) as error:
-        fail(as_note(" ".join(str(error).split())))
-    except OSError as error:
-        fail(f"could not read or write {error.filename or job.stream.shown} ({error.strerror or error}).", FAILURE)
-    for text in told:
-        complain(f"note: {as_note(text)}")
-    if as_json:
-        say(json.dumps(done._asdict(), indent=2), err=job.out.is_stream)
-        return
-    said = (
-        f"{done.rows:,} rows in {done.rounds:,} rounds, by the class mix in hindsight; {done.changed:,} changed class."
-    )
-    say(said, err=job.out.is_stream)
 
 
 def _check_report(report: Path, job: "AdaptJob") -> None:

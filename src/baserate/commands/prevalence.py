@@ -205,9 +205,7 @@ def _print(result: "PrevalenceResult", *, to_stderr: bool) -> None:
     rows = table_rows(result)
     audited = any(each.found.audited is not None for each in result.keys)
     group = "key" if result.log.keys is not None else ""
-    shown = [
-        column for column in columns(audited, short=True) if column.key != "class" or len(result.log.classes.names) > 2
-    ]
+    shown = columns(audited, short=True, one_class=len(result.log.classes.names) == 2)
     console.print(to_rich(rows[:_MOST_LINES], shown, group=group, beside=True))
     if len(rows) > _MOST_LINES:
         console.print(f"{len(rows) - _MOST_LINES:,} more lines; name a file with -o.", markup=False)

@@ -32,6 +32,10 @@ _STYLES = {
     ALONE: LineStyle("ink", (1.0, 1.5)),
 }
 _MOST_KEYS = 12
+_CSS = (
+    "tbody th, td { white-space: nowrap !important } .one { grid-template-columns: minmax(0, 56rem) } "
+    ".one figure { max-width: none }"
+)
 _READING = {
     COUNTED: "the share of rows for which the class is the model's most probable one. It is biased wherever the "
     "model makes mistakes, the more the rarer the class.",
@@ -44,13 +48,13 @@ _READING = {
 }
 
 
-def write(path: Path, result: PrevalenceResult, log: str) -> None:
+def write(path: Path, result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(result, log).encode(errors="backslashreplace"))
+    write_atomically(path, render(result, log, made_by=made_by).encode(errors="backslashreplace"))
 
 
-def render(result: PrevalenceResult, log: str) -> str:
-    """Render the page."""
+def render(result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> str:
+    """Render the page; `made_by` is the command's name."""
     audited = any(each.found.audited is not None for each in result.keys)
     figures, used = [], set()
     for i, each in enumerate(result.keys[:_MOST_KEYS]):
@@ -67,11 +71,13 @@ def render(result: PrevalenceResult, log: str) -> str:
     rows = table_rows(result)
     if result.log.keys is not None:
         rows = [{**row, "period": f"{row['key']}, {row['period']}"} for row in rows]
-    table = to_html(rows, columns(audited), caption="The class mix of each period")
-    body = f"""<p class="kicker">baserate prevalence: {escape(log)}</p>
+    table = to_html(
+        rows, columns(audited, one_class=len(result.log.classes.names) == 2), caption="The class mix of each period"
+    )
+    body = f"""<p class="kicker">baserate {made_by}: {escape(log)}</p>
 <h1 class="headline">{page.unbroken(sentence(result))}</h1>
 <ul class="legend">{entries}</ul>
-<div class="figures">
+<div class="figures{" one" if len(figures) == 1 else ""}">
 {"".join(figures)}
 </div>
 {more}
@@ -81,12 +87,13 @@ def render(result: PrevalenceResult, log: str) -> str:
 {page.glossary({name: text for name, text in _READING.items() if name in used or name == HINDSIGHT}, body)}
 </main>
 <footer><p>Made by baserate {__version__}.</p></footer>"""
-    return page.render("Prevalence | baserate", body, css="td { white-space: nowrap }")
+    return page.render("Prevalence | baserate", body, css=_CSS)
 
 
 def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     found = each.found
-    x = list(range(1, len(each.periods) + 1))
+    days = _days(each.periods)
+    x = list(range(1, len(each.periods) + 1)) if days is None else days
     lines = {COUNTED: Line(x, found.counted[:, c].tolist()), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
     best = HINDSIGHT
     if found.audited is not None:
@@ -95,9 +102,20 @@ def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     limits = {"low": found.best.low[:, c].tolist(), "high": found.best.high[:, c].tolist()}
     lines[best] = Line(x, found.best.prior[:, c].tolist(), **limits)
     values = np.concatenate([line.y for line in lines.values()])
-    top = scale_top(values, found.best.high[:, c])
+    high = found.best.high[:, c]
+    top = max(scale_top(values, high), 1.1 * float(np.quantile(high, 0.8)))
     title = f"Share of {name}{f', {each.key}' if each.key else ''}"
-    return Chart(title, f"period, from {each.periods[0]}", lines, flush=True, shares=True, top=top)
+    label = f"period, from {each.periods[0]}" if days is None else ""
+    return Chart(title, label, lines, flush=True, shares=True, top=top, dates=days is not None)
+
+
+def _days(periods: list[str]) -> list[float] | None:
+    """Periods that are called by their first day or minute, in seconds since 1970; None for others, or a single one."""
+    try:
+        seconds = np.array(periods, dtype="datetime64[s]").astype(np.float64)
+    except ValueError:
+        return None
+    return seconds.tolist() if len(periods) > 1 else None
 
 
 def _caption(each: KeyedPrevalence, c: int, level: float) -> str:

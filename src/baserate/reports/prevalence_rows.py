@@ -11,12 +11,15 @@ AUDITED, ALONE = "by audits and model", "audits of the period alone"
 _MOST_CLASSES = 6
 
 
-def columns(audited: bool, *, short: bool = False) -> list[Column]:
-    """The columns of the table; `short` for the terminal, without the class and the audits alone."""
+def columns(audited: bool, *, short: bool = False, one_class: bool = False) -> list[Column]:
+    """The columns of the table; `short` for the terminal, without the audits alone, and where there are some, rows.
+
+    With `one_class`, it need not be named in every row.
+    """
     return [
         Column("period", "period", str),
-        Column("class", "class", str),
-        Column("rows", "rows", lambda n: f"{n:,}"),
+        *([] if one_class else [Column("class", "class", str)]),
+        *([] if short and audited else [Column("rows", "rows", lambda n: f"{n:,}")]),
         *([Column("audits", "labels", lambda n: f"{n:,}")] if audited else []),
         Column("share", "share", percent),
         Column("limits", "limits", str),

@@ -5,10 +5,9 @@ from numpy.typing import NDArray
 
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.smoothing.path import window_grid
-from baserate.trust.prediction_powered import LabelledSums, Powered, labelled_sums, powered, wilson
+from baserate.trust.prediction_powered import LabelledSums, Powered, labelled_sums, powered, widest, wilson
 
 _LEAST = 1e-6
-_AGREE = 0.7  # level of the limits of short windows that a longer one must be within
 
 
 def audited_shares(
@@ -25,7 +24,8 @@ def audited_shares(
     probability, of labelled rows in a window of periods around it. The window begins as the period itself, and grows
     as long as its residual lies within the limits of every shorter one: a model that is wrong by the same amount for
     weeks is put right by the audits of weeks. The audits of other periods say nothing about how far the mix of this one
-    is from its estimate, so that the variance of that is added for windows of more than the period.
+    is from its estimate, so that the variance of that is added for windows of more than the period; where it is so
+    large that the audits of the period tell more, they are used alone.
 
     Parameters
     ----------
@@ -47,12 +47,16 @@ def audited_shares(
     sums = _sums_before(adapted, starts, labels, weights)
     value, low, high = (np.empty((n_rounds, k)) for _ in range(3))
     for t in range(n_rounds):
-        found, wider = _widest(sums, means[t], t, n_rounds)
+        own, found, wider = _widest(sums, means[t], t, n_rounds)
         middle = np.clip(0.5 * (found.value + means[t]), _LEAST, 1.0 - _LEAST)
         of_mix = np.where(wider, variances[t] / (middle * (1.0 - middle)), 0.0)
-        n = 1.0 / (1.0 / np.maximum(found.n, 1e-9) + 1.0 / max(sizes[t], 1.0) + of_mix)
-        value[t] = found.value
-        low[t], high[t] = wilson(found.value, n, level)
+        n, n_own = (
+            1.0 / (1.0 / np.maximum(labels, 1e-9) + 1.0 / max(sizes[t], 1.0) + doubt)
+            for labels, doubt in ((found.n, of_mix), (own.n, 0.0))
+        )
+        alone = wider & (n < n_own)
+        value[t] = np.where(alone, own.value, found.value)
+        low[t], high[t] = wilson(value[t], np.where(alone, n_own, n), level)
     return value, low, high
 
 
@@ -69,24 +73,19 @@ def _sums_before(
     return list(np.cumsum(per_round, axis=1))
 
 
-def _widest(sums: list[FloatArray], mean: FloatArray, t: int, n_rounds: int) -> tuple[Powered, NDArray[np.bool_]]:
-    """Return the estimate of the widest window around a period that agrees with all narrower ones, by class.
+def _widest(
+    sums: list[FloatArray], mean: FloatArray, t: int, n_rounds: int
+) -> tuple[Powered, Powered, NDArray[np.bool_]]:
+    """Return the estimate of the period alone, and of the widest window around it that agrees with all narrower ones.
 
-    And whether it is wider than the period.
+    And whether that is wider than the period; all by class.
     """
-    n_all = np.full(len(mean), np.inf)
-    value, size, wider = np.full(len(mean), np.nan), np.zeros(len(mean)), np.full(len(mean), False)
-    low, high, open_ = np.zeros(len(mean)), np.ones(len(mean)), np.full(len(mean), True)
+    n_all, found = np.full(len(mean), np.inf), []
     for width in window_grid(n_rounds):
         first, last = max(0, t - int(width)), min(n_rounds, t + 1 + int(width))
         window = LabelledSums(*(total[last] - total[first] for total in sums))
-        if window.weight[0] == 0.0:
-            continue
         # Wider than the period, only all of the model follows a share that moves within the window.
-        found = powered(window, mean, n_all, tuned=int(width) == 0)
-        open_ &= (found.value >= low) & (found.value <= high)
-        value, size = np.where(open_, found.value, value), np.where(open_, found.n, size)
-        wider |= open_ & (width > 0)
-        inner = found.limits(_AGREE)
-        low, high = np.where(open_, np.maximum(low, inner[0]), low), np.where(open_, np.minimum(high, inner[1]), high)
-    return Powered(np.where(np.isnan(value), mean, value), size), wider
+        one = powered(window, mean, n_all, tuned=int(width) == 0)
+        found.append(one if window.weight[0] > 0.0 else one._replace(value=np.full(len(mean), np.nan)))
+    best, place = widest(Powered(*(np.array(part) for part in zip(*found, strict=True))))
+    return found[0], best._replace(value=np.where(place < 0, mean, best.value)), place > 0

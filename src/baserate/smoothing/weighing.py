@@ -168,11 +168,13 @@ def collect(
     """Average mixes, variances and sizes by weight, each window now with its own round.
 
     Windows of fewer than `least` samples are left out; all others get the weight `spare`, too. A window that does not
-    have all samples has `unseen` times the variance of a mix that stands still.
+    have all samples has `unseen` times the variance of a mix that stands still. To the variance of each is added what a
+    drift too slow to choose a shorter one would make it wrong by: twice the difference from the window of half its
+    length, squared, as far as chance does not explain it.
     """
     n_grid, k = len(grid), scores.shape[1]
     score, mean, size = np.empty(k), np.empty(k), np.empty(2)
-    mix, work = np.empty(k), np.empty(k)
+    mix, work, nearer, fewer = np.empty(k), np.empty(k), np.empty(k), np.empty(2)
     all_samples = sizes[-1, 0] + sizes[-1, 1]
     for row in range(len(weights)):
         t, total = first + row, 0.0
@@ -189,6 +191,11 @@ def collect(
                 size[0], size[1] = sizes[-1, 0], sizes[-1, 1]
                 for c in range(k):
                     mix[c] = known[e - n_grid * n_grid, c]
+            longest = e >= n_grid * n_grid
+            before = grid[max((n_grid - 1 if longest else e // n_grid) - 1, 0)]
+            after = grid[max((n_grid - 1 if longest else e % n_grid) - 1, 0)]
+            _window(t, before, after, scores, path, sizes, score, mean, fewer)
+            likeliest(score, mean, fewer[0], fewer[1], values, vectors, birth, work, nearer)
             n = size[0] + size[1]
             more = unseen if n < all_samples else 1.0
             total += weight
@@ -196,8 +203,10 @@ def collect(
             for c in range(k):
                 own = max(mix[c] * (1.0 - mix[c]), 1e-12)
                 information = size[1] / own + size[0] / (own + excess[t, c])
+                by_chance = 1.0 / max(fewer[1] / own + fewer[0] / (own + excess[t, c]), 1.0)
+                drift = 4.0 * max((mix[c] - nearer[c]) ** 2 - by_chance, 0.0)
                 means[t, c] += weight * mix[c]
-                variances[t, c] += weight * (mix[c] * mix[c] + more / max(information, 1.0))
+                variances[t, c] += weight * (mix[c] * mix[c] + more / max(information, 1.0) + drift)
         used[t] /= total
         for c in range(k):
             means[t, c] /= total

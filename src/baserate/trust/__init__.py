@@ -8,6 +8,7 @@ from baserate.trust.explained import ExplainedShare
 from baserate.trust.gate import Gate
 from baserate.trust.health import HoldoutWarning, Merged, Problem, health, merge_classes
 from baserate.trust.label_selection import SelectedLabelsWarning
+from baserate.trust.labelled_mix import LabelledMix
 from baserate.trust.unknown import UnknownMass
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Finding",
     "Gate",
     "HoldoutWarning",
+    "LabelledMix",
     "Merged",
     "PriorBand",
     "Problem",

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
@@ -12,13 +12,12 @@ from baserate.state.declarations import LONGEST, Saved, Whole, floats
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._kept_holdout import SAVED, KeptHoldout, fits_holdout
 from baserate.trust._label_estimates import label_estimates
-from baserate.trust.prediction_powered import LabelledSums, powered
+from baserate.trust.prediction_powered import FEWEST, LabelledSums, powered
 from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba, check_real
 
 _FULL = 64  # number of parts of a full window
 _PARTS = 2 * _FULL  # places for parts, some of which are cut short because the class mix has moved
 _ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
-_FEWEST = 20.0  # labels in the window with which the estimate is theirs
 _GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
 
 _NO_LABELS, _NO_WEIGHTS = np.empty(0, dtype=np.int64), np.empty(0)
@@ -218,6 +217,30 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
             self.window,
         )
 
+    def take_late(
+        self, ages: IntArray, right: NDArray[np.bool_], confidence: FloatArray, weights: FloatArray | None = None
+    ) -> None:
+        """Count labels of samples that were taken in before, as if they had come with them.
+
+        Parameters
+        ----------
+        ages : (n,) array of int
+            How many samples were taken in after each.
+        right : (n,) array of bool
+            Whether the classes that were predicted are the true ones.
+        confidence : (n,) array
+            The largest adapted probability of each.
+        weights : (n,) array, optional
+            As in `take_in`.
+        """
+        back = (self._current - np.arange(_PARTS)) % _PARTS
+        places = np.searchsorted(np.cumsum(self._sizes[back]), ages, side="right")
+        kept = np.flatnonzero(places < _PARTS)
+        y, f = right[kept].astype(np.float64), confidence[kept]
+        w = np.ones(len(kept)) if weights is None else weights[kept]
+        sums = np.column_stack([w, w * w, w * y, w * f, w * y * f, w * f * f])
+        np.add.at(self._labelled, back[places[kept]], sums)
+
     def estimate(self, level: float = 0.9) -> Accuracy:
         """Return the share of right predictions in the window; changes nothing.
 
@@ -237,7 +260,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         if len(parts) == 0:
             return Accuracy(float("nan"), 0.0, 1.0)
         labelled = LabelledSums(*self._labelled[parts].sum(axis=0)[:, np.newaxis])
-        if labelled.n[0] >= _FEWEST:
+        if labelled.n[0] >= FEWEST:
             size = self._sizes[parts].sum()
             found = powered(labelled, np.array([self._confidence[parts].sum() / size]), np.array([size]))
             least, most = found.limits(level)
@@ -254,7 +277,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         """Whether there are enough labels in the window for the estimate to be theirs."""
         check_fitted(self, "source_prior_")
         parts = self._recent()
-        return bool(len(parts) > 0 and LabelledSums(*self._labelled[parts].sum(axis=0)).n >= _FEWEST)
+        return bool(len(parts) > 0 and LabelledSums(*self._labelled[parts].sum(axis=0)).n >= FEWEST)
 
     def _recent(self) -> list[int]:
         """Return the latest parts that together make up the window, newest first."""

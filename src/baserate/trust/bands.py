@@ -161,12 +161,22 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         low, high = open_ends(low, high, size)
         return np.column_stack([np.minimum(low, tracked), np.maximum(high, tracked)])
 
+    def ahead(self, tracker: object) -> tuple[FloatArray, FloatArray]:
+        """Return how far the mix now is ahead of the tracked one, (k,), and its variance by the stream alone, (k,)."""
+        check_fitted(self, "source_prior_")
+        mixture = tracker if isinstance(tracker, ExpertTracker) else self._mixture
+        weights, means, variances, _ = self._beliefs(mixture, with_holdout=False)
+        mean = weights @ means
+        return mean - mixture.predict(), np.maximum(weights @ (variances + means**2) - mean**2, 0.0)
+
     def spread(self, mixes: FloatArray) -> LabelSpread:
         """Return how far mixes, (T, k), that are likeliest given samples may be off: see `LabelSpread`."""
         check_fitted(self, "source_prior_")
         return label_spread(self._proba, *self._class_weights(), self.source_prior_, mixes)
 
-    def _beliefs(self, mixture: ExpertTracker) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    def _beliefs(
+        self, mixture: ExpertTracker, *, with_holdout: bool = True
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return each expert's weight, its mean and variance for each class, and the mean number of samples."""
         weights, mixes, sizes, birth, counting, margin = mixture.weighted_experts()  # those before `birth` forget
         forgetting = weights[:birth] / weights[:birth].sum()
@@ -178,6 +188,9 @@ class PriorBand(KeptHoldout, saved_as="prior_band"):
         q = np.maximum(solved, 0.0)
         q /= q.sum()
         holdout, excess = variances_of(q, estimates.squares, n_class)
+        if not with_holdout:
+            # What the holdout leaves open is the same at all times.
+            holdout, margin, solved = np.zeros_like(holdout), np.zeros_like(margin), centre
         lead = _lead(mixes, birth)
         moved = mixes + lead - centre
         moved[:counting] = _undamped(moved[:counting], centre, estimates.inverse)

@@ -1,7 +1,7 @@
 """TrustMonitor: the trust signals of an adapter, fed by one stream."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,9 +28,12 @@ from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import SerialDependence
 from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart
 from baserate.trust.explained import ExplainedShare
+from baserate.trust.labelled_mix import LabelledMix
+from baserate.trust.prediction_powered import FEWEST
+from baserate.trust.seen import Round, Verdict
 from baserate.trust.spread import LabelSpread
 from baserate.trust.unknown import UnknownMass
-from baserate.validation import LEAST_PRIOR
+from baserate.validation import LEAST_PRIOR, check_real
 
 COLLECTED = 256
 """Samples that are collected before the check and the gate look at them: one by one they would cost more than all else.
@@ -56,52 +59,6 @@ def _fits_together(saved: Saved) -> str:
     if any(not is_finding(finding, saved.sizes["k"]) for finding in state["_past_findings"]):
         return "has findings of other classes"
     return ""
-
-
-class Round(NamedTuple):
-    """A round of a stream, as an adapter has checked and predicted it.
-
-    Attributes
-    ----------
-    raw, calibrated, adapted : (n, k) arrays
-        The model's probabilities, the same calibrated, and as they were predicted from it.
-    used : (k,) array
-        The class prior that they were predicted with.
-    labels : (n,) array of int or None
-    predicted : (n,) array of int or None
-        The classes that were predicted, where those are not the most probable ones of `adapted`.
-    chosen : (n,) array or None
-        The probability with which each labelled sample was chosen for a label, if that is known.
-    """
-
-    raw: FloatArray
-    calibrated: FloatArray
-    adapted: FloatArray
-    used: FloatArray
-    labels: IntArray | None
-    predicted: IntArray | None = None
-    chosen: FloatArray | None = None
-
-
-class Verdict(NamedTuple):
-    """The part of the trust signals that decides about the correction.
-
-    Attributes
-    ----------
-    alarm : bool
-        Whether the check of label shift has given an alarm.
-    dependent : bool
-        Whether samples repeat each other.
-    rounds : int
-        Over how many rounds they were looked at.
-    explained : bool
-        Whether a class mix explains nearly all of a large change of the outputs.
-    """
-
-    alarm: bool
-    dependent: bool
-    rounds: int
-    explained: bool = False
 
 
 class TrustMonitor(Component, saved_as="trust_monitor"):
@@ -146,8 +103,9 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             "_begins": Flag(),
             "_past_evidence": Number(1.0, 1e305),
             "_past_findings": Each(Together(FINDING)),
+            "_mix": Part(LabelledMix, {"k": "k"}),
         },
-        optional=(*_KNOWN, *_CHECKS),
+        optional=(*_KNOWN, *_CHECKS, "_mix"),
         check=_fits_together,
     )
 
@@ -188,6 +146,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         self._begins = True
         self._past_evidence = 1.0
         self._past_findings: list[Finding] = []
+        self._mix: LabelledMix | None = None
 
     def reset(self) -> None:
         """Forget the stream."""
@@ -205,6 +164,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """Go on from a class mix that a person knows."""
         if self.known_:
             self._band.reset(birth)
+        self._mix = None
 
     def take_in(self, seen: Round, tracker: Tracker) -> Verdict | None:
         """Take in a round.
@@ -223,8 +183,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         raw, n = seen.raw, len(seen.raw)
         if self.known_ and n > 0:
             starts = np.array([0, n])
-            told = (seen.labels, seen.predicted, None if seen.chosen is None else 1.0 / seen.chosen)
+            weights = None if seen.chosen is None else 1.0 / seen.chosen
+            told = (seen.labels, seen.predicted, weights)
             self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], starts, *told)
+            if self._mix is not None or seen.labels is not None:
+                self._counting().take_in(seen.adapted, seen.tracked, seen.labels, weights)
             if self._band_takes_rounds:
                 self._band.update(seen.calibrated, tracker, seen.labels)
         if self.alpha is None:
@@ -245,6 +208,41 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             self._compare(self._rows[: self._n_rows])
             return Verdict(alarm=False, dependent=self.dependence_.dependent_, rounds=0)
         return None
+
+    def _counting(self) -> LabelledMix:
+        if self._mix is None:
+            self._mix = LabelledMix(len(self.source_prior_))
+        return self._mix
+
+    def places(self, n: int) -> IntArray:
+        """Return the numbers of the next n samples, whose labels may come later; -1 where nothing learns from them."""
+        return self._counting().seen_ + np.arange(n) if self.known_ else np.full(n, -1)
+
+    def take_late(
+        self,
+        places: IntArray,
+        adapted: FloatArray,
+        predicted: IntArray,
+        labels: IntArray,
+        chosen: FloatArray | None = None,
+    ) -> None:
+        """Take in labels of samples of earlier rounds, as if they had come with them.
+
+        Parameters
+        ----------
+        places : (n,) array of int
+            Their numbers; those of -1 are left out.
+        adapted, predicted, labels, chosen
+            As in `Round`.
+        """
+        kept = np.flatnonzero(places >= 0)
+        if len(kept) == 0 or self._mix is None or not self.known_:
+            return
+        places, adapted, labels = places[kept], adapted[kept], labels[kept]
+        weights = None if chosen is None else 1.0 / chosen[kept]
+        self._mix.take_late(places, adapted, labels, weights)
+        ages = self._mix.seen_ - 1 - places
+        self._accuracy.take_late(ages, predicted[kept] == labels, adapted.max(axis=1), weights)
 
     def _compare(self, neighbours: FloatArray) -> None:
         """Compare neighbours; the first ones, which were looked at early, once more from the beginning."""
@@ -302,10 +300,19 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """A class mix without the unknown mass that it was booked to."""
         return self._unknown.without_unknown(prior) if self.checks_ else prior.copy()
 
-    def interval(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
-        """The band of `PriorBand`."""
+    def interval(self, prior: FloatArray, tracker: Tracker, level: float, *, labels: bool = True) -> FloatArray:
+        """The band of `LabelledMix` where there are labels, and they are to be used; else that of `PriorBand`."""
         self._require("a band")
-        return self._band.interval(prior, tracker, level)
+        if self._mix is None or not (labels and self.mix_by_labels_):
+            return self._band.interval(prior, tracker, level)
+        check_real(level, "level", 0.0, 1.0, closed=False)
+        low, high = self._mix.limits(prior, *self._band.ahead(tracker), level).T
+        return np.column_stack([np.minimum(low, prior), np.maximum(high, prior)])
+
+    @property
+    def mix_by_labels_(self) -> bool:
+        """Whether there are labels enough for the band of `LabelledMix`, which does not rely on label shift."""
+        return self._mix is not None and self._mix.labels_ >= FEWEST
 
     def spread(self, mixes: FloatArray) -> LabelSpread:
         """The spread of `PriorBand`."""
@@ -352,9 +359,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     def get_state(self) -> dict[str, Any]:
         state = super().get_state()
         findings = [tuple(finding) for finding in self._past_findings]
-        return {**state, "_rows": self._rows[: self._n_rows].copy(), "_past_findings": findings}
+        state |= {"_rows": self._rows[: self._n_rows].copy(), "_past_findings": findings}
+        return {name: value for name, value in state.items() if name != "_mix" or value is not None}
 
     def set_state(self, state: dict[str, Any]) -> Self:
+        self._mix = None
         super().set_state(state)
         rows = self._rows
         self._rows = np.empty((COLLECTED, rows.shape[1]))

@@ -9,9 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from baserate.protocols import FloatArray
+from baserate.protocols import FloatArray, IntArray
 
+FEWEST = 20.0
+"""Labels with which an estimate and its limits are theirs, and no longer the model's."""
 _PSEUDO = 0.25  # squared residuals of a label that is known beforehand, so that a few lucky labels do not look certain
+_FITTED = 4.0  # labels that are spent on the share and on how much of the model is used
+_AGREE = 0.7  # level of the limits of narrow windows that a wider one must be within
 
 
 class LabelledSums(NamedTuple):
@@ -59,6 +63,38 @@ class Powered(NamedTuple):
         return wilson(self.value, self.n, level)
 
 
+class Widest(NamedTuple):
+    """The estimate of the widest window that agrees with all narrower ones, and which window that is."""
+
+    found: Powered
+    window: IntArray
+
+
+def widest(windows: Powered) -> Widest:
+    """Choose among estimates of the same shares in windows that widen, (m, ...), each share by itself.
+
+    A window is taken if its estimate lies within the 70 % limits of every narrower one that was; from the first
+    that does not, none is. Windows whose estimate is NaN are left out; where all are, so is what is returned, with -1.
+
+    Examples
+    --------
+    >>> chosen = widest(Powered(np.array([0.3, 0.32, 0.6]), np.array([20.0, 80.0, 320.0])))
+    >>> float(chosen.found.value), int(chosen.window)
+    (0.32, 1)
+    """
+    shape = windows.value.shape[1:]
+    value, size, place = np.full(shape, np.nan), np.zeros(shape), np.full(shape, -1)
+    low, high, open_ = np.zeros(shape), np.ones(shape), np.full(shape, True)
+    for m, (share, n) in enumerate(zip(*windows, strict=True)):
+        known = ~np.isnan(share)
+        open_ &= ~known | ((share >= low) & (share <= high))
+        taken = open_ & known
+        value, size, place = np.where(taken, share, value), np.where(taken, n, size), np.where(taken, m, place)
+        least, most = wilson(np.where(known, share, 0.5), n, _AGREE)
+        low, high = np.where(taken, np.maximum(low, least), low), np.where(taken, np.minimum(high, most), high)
+    return Widest(Powered(value, size), place)
+
+
 def powered(labelled: LabelledSums, mean: FloatArray, n_all: FloatArray, *, tuned: bool = True) -> Powered:
     """Estimate the share of an outcome among all samples, of which some were labelled at random.
 
@@ -95,7 +131,10 @@ def powered(labelled: LabelledSums, mean: FloatArray, n_all: FloatArray, *, tune
     residual = np.maximum(var_y - 2.0 * part * cov + part * part * var_f, 0.0)
     ratio = (n * residual + _PSEUDO) / (n * var_y + _PSEUDO)
     unseen = np.maximum(1.0 - n / np.maximum(n_all, 1.0), 1e-9)
-    return Powered(value, n / np.maximum(ratio * unseen, 1e-9))
+    # Two of the residuals are not free, and a t distribution has wider limits than a normal one. Both together are
+    # (n - 2) / n (z / t)^2, which is nearly this at levels of 80 to 95 %.
+    free = n / (n + _FITTED)
+    return Powered(value, n * free / np.maximum(ratio * unseen, 1e-9))
 
 
 def wilson(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

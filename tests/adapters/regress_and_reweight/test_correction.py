@@ -5,8 +5,8 @@ import pytest
 
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.simplex import log_ratio
-from baserate.trust.monitor import Verdict
 from baserate.trust.portfolio import CANDIDATES
+from baserate.trust.seen import Verdict
 
 SOURCE = np.array([0.5, 0.3, 0.2])
 FAR = np.array([0.1, 0.2, 0.7])

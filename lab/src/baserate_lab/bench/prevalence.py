@@ -1,10 +1,11 @@
 """A year of weekly shares with a few audits: ``python -m baserate_lab.bench.prevalence``.
 
 A model of AUC 0.85 scores 2,000 rows a week; 1 % are positive, and 50 rows a week are audited at random. The holdout
-has
-5,000 rows, a tenth of them positive. `baserate.smoothing.prevalence` is compared with the audits of each week alone
+has 5,000 rows, a tenth of them positive. `baserate.smoothing.prevalence` is compared with the audits of each week alone
 (Wilson's limits) and with QuaPy's bootstrap on each week, if QuaPy is installed. In *broken* years the negatives move
-towards the positives in week 20, which is no label shift.
+towards the positives in week 20, which is no label shift; in years broken *gradually* they do so over the year, and in
+those of *hidden* positives it is these that move towards the negatives. Scores may have other shapes than a normal one:
+logistic, with heavy tails, or those of a model that knows eight levels only.
 """
 
 import argparse
@@ -13,7 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.stats import logistic, norm
 
 from baserate.adapters import RegressAndReweight
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
@@ -22,18 +24,28 @@ from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trust.quapy_bands import Bootstrap
 
 WEEKS, SHARE, SOURCE, HOLDOUT = 52, 0.01, 0.1, 5000
-KINDS = ("constant", "season", "jump", "noisy")
+KINDS = ("constant", "season", "jump", "noisy", "walk", "outbreak")
+SHAPES, BREAKS = ("normal", "logistic", "levels"), ("", "broken", "gradually", "hidden")
 BROKEN = 20
 """The week in which a broken year breaks."""
 _DISTANCE = float(np.sqrt(2.0) * norm.ppf(0.85))  # of two normal classes with that AUC
 _MOVED = 0.3
+_LEVELS = np.concatenate([[-np.inf], np.linspace(-1.0, 2.5, 7), [np.inf]])
+
+
+def _auc_of_logistic(distance: float) -> float:
+    """The AUC of two logistic classes."""
+    return float((1.0 - (1.0 + distance) * np.exp(-distance)) / (1.0 - np.exp(-distance)) ** 2)
+
+
+_LOGISTIC = float(brentq(lambda distance: _auc_of_logistic(distance) - 0.85, 0.1, 10.0))
 
 
 class PrevalenceRow(NamedTuple):
     """Coverage of the true rate over weeks and years, mean width and RMSE in points."""
 
     kind: str
-    broken: bool
+    broken: str
     method: str
     coverage: float
     width: float
@@ -48,27 +60,61 @@ def rates(kind: str, rng: np.random.Generator) -> FloatArray:
         "season": SHARE * (1.0 + 0.6 * np.sin(2.0 * np.pi * t / WEEKS)),
         "jump": np.where(t < WEEKS // 2, 0.6 * SHARE, 1.4 * SHARE),
         "noisy": SHARE * np.exp(0.4 * rng.normal(size=WEEKS) - 0.08),
+        "walk": SHARE * np.exp(np.cumsum(0.15 * rng.normal(size=WEEKS))),
+        "outbreak": SHARE * np.where((t >= 30) & (t < 34), 4.0, 0.8),
     }[kind]
 
 
-def scores(y: IntArray, rng: np.random.Generator, moved: float = 0.0) -> FloatArray:
+def scores(
+    y: IntArray, rng: np.random.Generator, moved: float = 0.0, *, hidden: float = 0.0, shape: str = "normal"
+) -> FloatArray:
     """Calibrated outputs for a tenth of positives, while nothing has moved."""
-    x = rng.normal(size=len(y)) + _DISTANCE * y + moved * (y == 0)
-    odds = SOURCE / (1.0 - SOURCE) * np.exp(_DISTANCE * x - 0.5 * _DISTANCE**2)
+    away = moved * (y == 0) - hidden * (y == 1)
+    if shape == "logistic":
+        x = rng.logistic(size=len(y)) + _LOGISTIC * y + away
+        ratio = np.exp(logistic.logpdf(x, _LOGISTIC) - logistic.logpdf(x))
+    else:
+        x = rng.normal(size=len(y)) + _DISTANCE * y + away
+        ratio = np.exp(_DISTANCE * x - 0.5 * _DISTANCE**2)
+    if shape == "levels":
+        mass = np.diff(norm.cdf(_LEVELS, _DISTANCE)) / np.diff(norm.cdf(_LEVELS))
+        ratio = mass[np.searchsorted(_LEVELS, x) - 1]
+    odds = SOURCE / (1.0 - SOURCE) * ratio
     return np.column_stack([1.0 / (1.0 + odds), odds / (1.0 + odds)])
 
 
+def _movements(broken: str) -> tuple[FloatArray, FloatArray]:
+    """How far negatives and positives have moved in each week."""
+    t, still = np.arange(WEEKS), np.zeros(WEEKS)
+    late = np.where(t >= BROKEN, _MOVED, 0.0)
+    return {
+        "": (still, still),
+        "broken": (late, still),
+        "gradually": (_MOVED * t / WEEKS, still),
+        "hidden": (still, 2.0 * late),
+    }[broken]
+
+
 def year(
-    kind: str, seed: int, *, rows: int, audits: int, broken: bool, quantifiers: Sequence[str], level: float = 0.9
+    kind: str,
+    seed: int,
+    *,
+    rows: int,
+    audits: int,
+    broken: str,
+    quantifiers: Sequence[str],
+    shape: str = "normal",
+    level: float = 0.9,
 ) -> dict[str, FloatArray]:
     """For each method, whether the limits hold the rate of each week, their width, and the squared error."""
-    rng = np.random.default_rng([seed, KINDS.index(kind), broken])
+    rng = np.random.default_rng([seed, KINDS.index(kind), BREAKS.index(broken)])
     held = (rng.random(HOLDOUT) < SOURCE).astype(np.int64)
-    holdout = scores(held, rng)
+    holdout = scores(held, rng, shape=shape)
     adapter = RegressAndReweight().fit(holdout, held)
     q = rates(kind, rng)
     y = (rng.random((WEEKS, rows)) < q[:, np.newaxis]).astype(np.int64)
-    weeks = [scores(y[t], rng, _MOVED if broken and t >= BROKEN else 0.0) for t in range(WEEKS)]
+    moved, hidden = _movements(broken)
+    weeks = [scores(y[t], rng, moved[t], hidden=hidden[t], shape=shape) for t in range(WEEKS)]
     labels = np.full((WEEKS, rows), UNLABELLED)
     for t in range(WEEKS):
         chosen = rng.choice(rows, audits, replace=False)
@@ -95,11 +141,20 @@ def year(
 
 
 def measure(
-    kind: str, n_years: int, *, rows: int, audits: int, broken: bool, quantifiers: Sequence[str], seed: int = 0
+    kind: str,
+    n_years: int,
+    *,
+    rows: int,
+    audits: int,
+    broken: str,
+    quantifiers: Sequence[str],
+    seed: int = 0,
+    shape: str = "normal",
 ) -> list[PrevalenceRow]:
     """One row per method."""
     years = [
-        year(kind, seed + i, rows=rows, audits=audits, broken=broken, quantifiers=quantifiers) for i in range(n_years)
+        year(kind, seed + i, rows=rows, audits=audits, broken=broken, quantifiers=quantifiers, shape=shape)
+        for i in range(n_years)
     ]
     found = []
     for method in years[0]:
@@ -113,7 +168,7 @@ def table(rows: Sequence[PrevalenceRow]) -> str:
     head = ["rate", "method", "coverage %", "mean width, points", "RMSE, points"]
     cells = [
         [
-            f"{r.kind}{', broken' if r.broken else ''}",
+            f"{r.kind}{', ' * bool(r.broken)}{r.broken}",
             r.method,
             f"{100 * r.coverage:.1f}",
             f"{r.width:.2f}",
@@ -130,19 +185,21 @@ def main() -> None:
     parser.add_argument("--years", type=int, default=10)
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--audits", type=int, default=50)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS[:4]), choices=KINDS)
+    parser.add_argument("--breaks", nargs="+", default=["", "broken"], choices=BREAKS)
+    parser.add_argument("--shape", default="normal", choices=SHAPES)
     parser.add_argument("--quapy", nargs="*", default=["EMQ", "PACC"], help="quantifiers; none without QuaPy")
     parser.add_argument("--seed", type=int, default=100)
     asked = parser.parse_args()
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for broken in (False, True):
+        for broken in asked.breaks:
             for kind in asked.kinds:
                 quantifiers = asked.quapy if not broken else []
                 rows += measure(
                     kind, asked.years, rows=asked.rows, audits=asked.audits, broken=broken, quantifiers=quantifiers,
-                    seed=asked.seed,
+                    seed=asked.seed, shape=asked.shape,
                 )  # fmt: skip
     print(table(rows))  # noqa: T201
 

@@ -11,7 +11,7 @@ from baserate.adapters._source import changes_nothing
 from baserate.adapters.regress_and_reweight.abilities import correctable, idling, restartable
 from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, read_holdout, same_columns
 from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts
-from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels, LateLabels
+from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels, LateLabels, whole_round
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
 from baserate.adapters.regress_and_reweight.readings import TrustReadings
 from baserate.adapters.regress_and_reweight.saved import SAVED
@@ -33,7 +33,7 @@ from baserate.protocols import (
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
 from baserate.trackers.given import reads_estimates
 from baserate.trust.label_selection import watch_late, watch_round
-from baserate.trust.monitor import Round
+from baserate.trust.seen import Round
 from baserate.validation import check_chosen, check_fitted, check_integer, check_labels, check_prior, check_proba
 
 
@@ -160,7 +160,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         ----------
         proba : (n, k) array, frame, or (n,) array
             The model's probabilities on labelled samples it was not trained on. Of two classes, those of the second one
-            (of labels that are text: in sorted order) are enough. Later frames may have their columns in another order.
+            (in sorted order) are enough. Later frames may have their columns in another order.
         y : (n,) array
             Their labels: column numbers of `proba`, or text or truth values. Those are the names of a frame's columns
             (after a prefix such as ``p_``), or columns are in their sorted order, as in scikit-learn's `classes_`.
@@ -203,6 +203,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             holdout = same_columns(proba, y, self.columns_, self.class_names_, names)
             self._take_over(fit_parts(params, holdout, running=self.tracker_), holdout)
             self._correction.jump(self.tracker_.predict(), self.rounds_)
+            self._late.forget_places()
             return self
         before = self.prior_
         places = check_previous(previous, check_proba(proba).shape[1], len(before))
@@ -288,11 +289,12 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             correction.take_in(raw, calibrated, labels, chosen)  # judged by the prior that predicted them
             correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
-            self._late.remember(names, note, raw, calibrated, labels)
+            places = self._monitor.places(len(raw))
+            self._late.remember(names, whole_round(note, raw, calibrated, foreseen, predicted, places, labels))
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
-        seen = Round(raw, calibrated, foreseen, used, labels, predicted, chosen)
+        seen = Round(raw, calibrated, foreseen, used, prior, labels, predicted, chosen)
         verdict = self._monitor.take_in(seen, self.tracker_)
         correction.heed(verdict, self.rounds_)
         if labels is not None or self._selection is not None:
@@ -333,8 +335,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         Parameters
         ----------
         ids, y, y_probability
-            As in `update`: the ids that the samples had there, and their labels (-1, None or NaN: still unknown).
-            Unknown ids are counted in `missed_labels_`.
+            As in `update`: the ids that the samples had there, and their labels. `missed_labels_` counts unknown ids.
 
         Examples
         --------
@@ -354,6 +355,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         for late in self._late.take(*checked):
             self._correction.judge(late.raw, late.proba, late.labels, late.chosen)
             tracker.correct(late.note, late.proba, late.labels)
+            self._monitor.take_late(late.places, late.foreseen, late.predicted, late.labels, late.chosen)
             own += late.raw.argmax(axis=1).tolist()
         self._correction.jump(self.tracker_.predict(), self.rounds_)
         self._selection = watch_late(self._selection, self.classes_, own, checked.chosen, self._late.predicted)
@@ -361,13 +363,13 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
 
     @guarded
     def forget(self, ids: Sequence[Key]) -> int:
-        """Let samples no longer wait for their labels, as if they had had no id; return how many waited."""
+        """Let samples no longer wait for their labels; return how many waited."""
         check_fitted(self, "source_prior_")
         return self._late.forget(ids)
 
     @guarded
     def set_prior(self, q: ArrayLike) -> None:
-        """Restart tracking from a known class mix. Earlier samples no longer wait for their labels."""
+        """Restart tracking from a known class mix. Earlier samples and their labels no longer count."""
         check_fitted(self, "source_prior_")
         prior = check_prior(q, len(self.source_prior_), "q")
         restartable(self.tracker_).restart(prior)
@@ -379,7 +381,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
     def idle(self, rounds: int) -> None:
         """Let a number of rounds pass without samples: the class mix may have moved, and the band widens.
 
-        For streams whose rounds are windows of time. Needs a tracker that can do it, such as the default.
+        For rounds that are windows of time. Needs a tracker that can do it, such as the default.
         """
         check_fitted(self, "source_prior_")
         check_integer(rounds, "rounds", 0)

@@ -9,8 +9,8 @@ from baserate.simplex import far_apart, log_ratio, project, reweight
 from baserate.state import Component
 from baserate.state.declarations import Flag, Maybe, Number, Part, Saved, Saves, Text, Together, Whole, floats, priors
 from baserate.trust.gate import FAR, Gate
-from baserate.trust.monitor import Verdict
 from baserate.trust.portfolio import Blend, Portfolio, Proposals
+from baserate.trust.seen import Verdict
 from baserate.validation import LEAST_PRIOR
 
 _IN_PART = "on the holdout, weighted to the tracked class mix, a part of the correction does better than all of it"

@@ -41,6 +41,12 @@ class LateBatch(NamedTuple):
         The tracker's own note of the round.
     raw, proba : (n, k) arrays
         The samples: the model's own probabilities, and calibrated.
+    foreseen : (n, k) array
+        Their probabilities as they were corrected in their round.
+    predicted : (n,) array of int
+        The classes that were predicted.
+    places : (n,) array of int
+        Their numbers in the stream; -1 if they are of another.
     labels : (n,) array of int
     chosen : (n,) array or None
         The probability with which each was chosen for a label, if that is known.
@@ -49,8 +55,37 @@ class LateBatch(NamedTuple):
     note: Any
     raw: FloatArray
     proba: FloatArray
+    foreseen: FloatArray
+    predicted: IntArray
+    places: IntArray
     labels: IntArray
     chosen: FloatArray | None = None
+
+
+def whole_round(
+    note: Any,
+    raw: FloatArray,
+    proba: FloatArray,
+    foreseen: FloatArray,
+    predicted: IntArray | None,
+    places: IntArray,
+    labels: IntArray | None,
+) -> LateBatch:
+    """Return all samples of a round; `predicted` if that is not by `foreseen`, and the labels that are known."""
+    shown = foreseen.argmax(axis=1) if predicted is None else predicted
+    known = np.full(len(raw), UNLABELLED) if labels is None else labels
+    return LateBatch(note, raw, proba, foreseen, shown, places, known)
+
+
+class WaitingSample(NamedTuple):
+    """A sample that waits for its label; fields as in `LateBatch`."""
+
+    note: Any
+    raw: FloatArray
+    proba: FloatArray
+    foreseen: FloatArray
+    predicted: int
+    place: int
 
 
 class CheckedLabels(NamedTuple):
@@ -69,13 +104,15 @@ def _check_samples(saved: Saved) -> str:
         return "has ids that are not unique"
     if any(place >= sizes["notes"] for place in state["note_of_row"]):
         return "has samples of a round that it does not know"
+    if any(c >= sizes["k"] for c in state["predicted"]):
+        return "has predictions of classes that there are not"
     if not all(isinstance(note, list | tuple) and len(note) > 0 for note in state["notes"]):
         return "has a note that is no list"
     return ""
 
 
-class LateLabels(Component, saved_as="late_labels"):
-    """Samples by id, each with the note that the tracker made in its round.
+class LateLabels(Component, saved_as="late_labels", layout=2):
+    """Samples by id, each with the note that the tracker made in its round, and how it was predicted.
 
     Parameters
     ----------
@@ -95,17 +132,29 @@ class LateLabels(Component, saved_as="late_labels"):
             "ids": key_list("samples"),
             "rows": Each(priors("k", within=SUM_TOLERANCE), "samples"),
             "raw": Each(priors("k", within=SUM_TOLERANCE), "samples"),
+            "foreseen": Each(priors("k", within=SUM_TOLERANCE), "samples"),
+            "predicted": Each(Whole(), "samples"),
+            "places": Each(Whole(-1), "samples"),
             "note_of_row": Each(Whole(), "samples"),
             "notes": Each(Plain(), "notes"),
         },
         check=_check_samples,
     )
 
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which did not keep how samples were predicted: the trust signals do not learn their labels."""
+        rows = state["rows"]
+        own = [int(np.argmax(row)) for row in state["raw"]]
+        return params, {**state, "foreseen": rows, "predicted": own, "places": [-1] * len(rows)}
+
     def __init__(self, at_most: int = 10_000) -> None:
         self.at_most = at_most
         check_integer(at_most, "max_waiting", 0)
         self.missed_ = 0
-        self._samples: dict[Key, tuple[Any, FloatArray, FloatArray]] = {}
+        self._samples: dict[Key, WaitingSample] = {}
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -157,10 +206,7 @@ class LateLabels(Component, saved_as="late_labels"):
     def remember(
         self,
         names: Sequence[Key | None],
-        note: Any,
-        raw: FloatArray,
-        proba: FloatArray,
-        labels: IntArray | None,
+        batch: LateBatch,
     ) -> None:
         """Let the unlabelled samples of a round wait; the oldest samples that are too many are given up.
 
@@ -168,37 +214,38 @@ class LateLabels(Component, saved_as="late_labels"):
         ----------
         names
             The samples' ids; None where a sample has none.
-        note, raw, proba
-            As in `LateBatch`.
-        labels : (n,) array of int, optional
-            Labels that are known already.
+        batch : LateBatch
+            All samples of the round, in its order, with the labels that are known already.
         """
+        raw, proba, foreseen = batch.raw, batch.proba, batch.foreseen
         for i, name in enumerate(names):
-            if name is not None and (labels is None or labels[i] == UNLABELLED):
+            if name is not None and batch.labels[i] == UNLABELLED:
                 row = proba[i].copy()
-                self._samples[name] = note, row if raw is proba else raw[i].copy(), row
+                own = row if raw is proba else raw[i].copy()
+                place, predicted = int(batch.places[i]), int(batch.predicted[i])
+                self._samples[name] = WaitingSample(batch.note, own, row, foreseen[i].copy(), predicted, place)
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
 
     def take(self, names: list[Key], labels: IntArray, chosen: FloatArray | None = None) -> list[LateBatch]:
         """The samples whose labels have come, grouped by round; they no longer wait. Other labels are missed."""
-        found: dict[int, tuple[Any, list[FloatArray], list[FloatArray], list[int], list[int]]] = {}
+        found: dict[int, list[tuple[WaitingSample, int, int]]] = {}
         for i, (name, label) in enumerate(zip(names, labels.tolist(), strict=True)):
             if label == UNLABELLED:
                 continue
             if name not in self._samples:
                 self.missed_ += 1
                 continue
-            note, own, row = self._samples.pop(name)
-            _, raw, rows, told, places = found.setdefault(id(note), (note, [], [], [], []))
-            raw.append(own)
-            rows.append(row)
-            told.append(label)
-            places.append(i)
-        return [
-            LateBatch(note, np.array(raw), np.array(rows), np.array(told), None if chosen is None else chosen[places])
-            for note, raw, rows, told, places in found.values()
-        ]
+            sample = self._samples.pop(name)
+            found.setdefault(id(sample.note), []).append((sample, label, i))
+        batches = []
+        for group in found.values():
+            samples, told, order = zip(*group, strict=True)
+            note, *rest = zip(*samples, strict=True)
+            raw, proba, foreseen, predicted, places = (np.array(part) for part in rest)
+            known = None if chosen is None else chosen[list(order)]
+            batches.append(LateBatch(note[0], raw, proba, foreseen, predicted, places, np.array(told), known))
+        return batches
 
     def forget(self, ids: Any) -> int:
         """Give up samples, and return how many of them waited."""
@@ -207,27 +254,38 @@ class LateLabels(Component, saved_as="late_labels"):
 
     def predicted(self) -> IntArray:
         """The class that the model itself predicted for each sample that waits."""
-        return np.array([raw.argmax() for _, raw, _ in self._samples.values()], dtype=np.int64)
+        return np.array([sample.raw.argmax() for sample in self._samples.values()], dtype=np.int64)
+
+    def forget_places(self) -> None:
+        """Forget where samples stood in the stream: the trust signals begin anew."""
+        self._samples = {name: sample._replace(place=-1) for name, sample in self._samples.items()}
 
     def clear(self) -> None:
         """Give up all samples."""
         self._samples.clear()
 
     def get_state(self) -> dict[str, Any]:
-        notes = {id(note): note for note, *_ in self._samples.values()}
+        samples = self._samples.values()
+        notes = {id(sample.note): sample.note for sample in samples}
         place = {number: i for i, number in enumerate(notes)}
         return {
             "missed_": self.missed_,
             "ids": list(self._samples),
-            "rows": [row for *_, row in self._samples.values()],
-            "raw": [own for _, own, _ in self._samples.values()],
+            "rows": [sample.proba for sample in samples],
+            "raw": [sample.raw for sample in samples],
+            "foreseen": [sample.foreseen for sample in samples],
+            "predicted": [sample.predicted for sample in samples],
+            "places": [sample.place for sample in samples],
             "notes": [list(note) for note in notes.values()],
-            "note_of_row": [place[id(note)] for note, *_ in self._samples.values()],
+            "note_of_row": [place[id(sample.note)] for sample in samples],
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         notes = [tuple(note) for note in state["notes"]]
-        samples = zip(state["ids"], state["note_of_row"], state["raw"], state["rows"], strict=True)
-        self._samples = {name: (notes[place], np.array(own), np.array(row)) for name, place, own, row in samples}
+        self._samples = {}
+        parts = ("ids", "note_of_row", "raw", "rows", "foreseen", "predicted", "places")
+        for name, note, *rows, predicted, place in zip(*(state[part] for part in parts), strict=True):
+            raw, proba, foreseen = (np.array(row) for row in rows)
+            self._samples[name] = WaitingSample(notes[note], raw, proba, foreseen, int(predicted), int(place))
         self.missed_ = int(state["missed_"])
         return self

@@ -109,22 +109,29 @@ class TrustReadings(Component):
         return offsets.copy() if self.enabled else np.zeros_like(offsets)
 
     @guarded
-    def prior_interval(self, level: float = 0.9) -> FloatArray:
+    def prior_interval(self, level: float = 0.9, *, labels: bool = True) -> FloatArray:
         """Return limits of each class's share now. Changes nothing; takes about a millisecond.
+
+        Without labels, they rely on label shift; with 20 or more, they are prediction-powered, and hold whatever the
+        model does if samples were chosen for labels at random. Labels that come late count as if they had come at once.
 
         Parameters
         ----------
         level : float
             The probability with which a class's share is within its limits.
+        labels : bool
+            ``False`` relies on label shift all the same: narrower where labels are few, and wrong where classes no
+            longer look as in the holdout.
 
         Returns
         -------
         (k, 2) array
-            See `baserate.trust.PriorBand`. Limits are the wider the more is in doubt, up to 0 and 1: see
-            `accuracy_in_doubt_`.
+            See `baserate.trust.PriorBand` and `baserate.trust.LabelledMix`. The former's limits are the wider the more
+            is in doubt, up to 0 and 1: see `accuracy_in_doubt_`.
         """
         check_fitted(self, "source_prior_")
-        return widened(self._monitor.interval(self._correction.prior_, self.tracker_, level), self._doubt().degree)
+        limits = self._monitor.interval(self._correction.prior_, self.tracker_, level, labels=labels)
+        return limits if labels and self._monitor.mix_by_labels_ else widened(limits, self._doubt().degree)
 
     def _doubt(self) -> Doubt:
         return self._monitor.doubt(self._correction.prior_, in_alarm=self._correction.alarm_)
@@ -184,8 +191,8 @@ class TrustReadings(Component):
         """Estimate the accuracy of the adapted predictions of the last 5,000 samples.
 
         Without labels, it relies on label shift; with 20 or more among these samples, it is prediction-powered, and its
-        limits hold whatever the model does if samples were chosen for labels at random. Labels that come late do not
-        count here. Changes nothing. In shadow mode it is the accuracy they would have had.
+        limits hold whatever the model does if samples were chosen for labels at random. Labels that come late count as
+        if they had come at once. Changes nothing. In shadow mode it is the accuracy they would have had.
 
         Parameters
         ----------

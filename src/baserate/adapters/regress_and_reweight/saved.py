@@ -48,6 +48,9 @@ def _check(saved: Saved) -> str:
             return "has two columns, or two classes, of one name"
     if state["_is_calibrated"] != changes_nothing_saved(state["calibrator_"]):
         return "says another thing of its calibrator than that does"
+    mix = monitor.state.get("_mix")
+    if any(place >= (0 if mix is None else mix.state["seen_"]) for place in state["_late"].state["places"]):
+        return "has samples that wait and are still to come"
     return _check_notes(state["tracker_"], state["_late"].state["notes"], saved.sizes["k"])
 
 

@@ -22,13 +22,17 @@ _LOOK, _BATCH, _HOLDOUT, _FEWEST = 500, 50, 1000, 20
 
 
 class LabelledRow(NamedTuple):
-    """Coverage and width with labels, and of the same adapter's limits had it not been told any; errors in points."""
+    """Coverage and width with labels, and of the same adapter's limits had it not been told any; errors in points.
+
+    `spread` is the standard error of the coverage, over seeds.
+    """
 
     stream: str
     labelled: float
     accuracy: float
     error: float
     coverage: float
+    spread: float
     width: float
     coverage_without: float
     width_without: float
@@ -54,26 +58,45 @@ def looks(
 
 
 def measure_labelled(
-    name: str, model: tuple[str, str], labelled: float, seeds: range, *, longest: int = 20_000, level: float = 0.9
+    name: str,
+    model: tuple[str, str],
+    labelled: float,
+    seeds: range,
+    *,
+    longest: int = 20_000,
+    level: float = 0.9,
+    without: int = 3,
 ) -> LabelledRow:
-    """One row of the table; each seed has its own holdout and its own choice of labels."""
-    found: list[list[float]] = []
+    """One row of the table; each seed has its own holdout and its own choice of labels.
+
+    The adapter without labels runs for the first `without` seeds.
+    """
+    found: list[list[list[float]]] = []
+    both = outputs(*model, progress=False)
     for seed in seeds:
-        both = outputs(*model, progress=False)
         k = both.holdout_proba.shape[1]
         rng = np.random.default_rng([seed, round(1000 * labelled)])
         held = holdout_rows(both.holdout_y, _HOLDOUT, k, rng)
-        adapters = [RegressAndReweight().fit(both.holdout_proba[held], both.holdout_y[held]) for _ in range(2)]
+        adapters = [
+            RegressAndReweight().fit(both.holdout_proba[held], both.holdout_y[held])
+            for _ in range(2 if seed < seeds[0] + without else 1)
+        ]
         y = both.target_y[:longest]
         told = np.where(rng.random(len(y)) < labelled, y, UNLABELLED)
-        found += looks(both.target_proba[:longest], y, adapters, told, level)
-    truth, value, low, high, truth_without, _, low_without, high_without = np.array(found).T
+        found.append(looks(both.target_proba[:longest], y, adapters, told, level))
+    found = [each for each in found if each]
+    truth, value, low, high = np.array([row[:4] for each in found for row in each]).T
+    truth_without, _, low_without, high_without = np.array(
+        [row[4:] for each in found for row in each if len(row) > 4]
+    ).T
+    by_seed = [np.mean([row[2] <= row[0] <= row[3] for row in each]) for each in found]
     return LabelledRow(
         name,
         labelled,
         100 * float(truth.mean()),
         100 * float(np.abs(value - truth).mean()),
         float(((low <= truth) & (truth <= high)).mean()),
+        float(np.std(by_seed, ddof=1) / len(by_seed) ** 0.5) if len(by_seed) > 1 else float("nan"),
         100 * float(np.median(high - low)),
         float(((low_without <= truth_without) & (truth_without <= high_without)).mean()),
         100 * float(np.median(high_without - low_without)),
@@ -82,12 +105,12 @@ def measure_labelled(
 
 def table(rows: Sequence[LabelledRow]) -> str:
     """Rows as a Markdown table."""
-    head = ["stream", "labels %", "accuracy %", "mean error, points", "coverage %", "width, points"]
+    head = ["stream", "labels %", "accuracy %", "mean error, points", "coverage %", "+-", "width, points"]
     cells = [
         [
             r.stream,
             f"{100 * r.labelled:g}",
-            *(f"{number:.1f}" for number in (r.accuracy, r.error, 100 * r.coverage, r.width)),
+            *(f"{number:.1f}" for number in (r.accuracy, r.error, 100 * r.coverage, 100 * r.spread, r.width)),
             *(f"{number:.1f}" for number in (100 * r.coverage_without, r.width_without)),
         ]
         for r in rows
@@ -101,12 +124,15 @@ def main() -> None:
     parser.add_argument("--streams", nargs="*", default=list(REAL), choices=list(REAL))
     parser.add_argument("--labels", nargs="+", type=float, default=[0.02, 0.1])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--longest", type=int, default=20_000)
     asked = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         rows = [
-            measure_labelled(name, REAL[name], share, range(asked.seeds), longest=asked.longest)
+            measure_labelled(
+                name, REAL[name], share, range(asked.first_seed, asked.first_seed + asked.seeds), longest=asked.longest
+            )
             for share in asked.labels
             for name in asked.streams
         ]
