@@ -228,7 +228,7 @@ MISTAKES = [
     ("backtest no-header.csv --label label --score score", ["looks like a row", "line of names"]),
     ("backtest holdout-scores.csv --label score --score score", ["column score", "two classes"]),
     ("backtest holdout-scores.csv --label label --score label", ["row 1, column label", "expected a probability"]),
-    ("backtest holdout-scores.csv --label label --score score --positive fraud --time score", ["like a score", "times"]),
+    ("backtest holdout-scores.csv --label label --score score --positive fraud --time score", ["like a score"]),
     # Costs
     ("backtest holdout-scores.csv --label label --score score --positive fraud --costs 20", ["--costs 1:20"]),
     ("backtest holdout-scores.csv --label label --score score --positive fraud --costs 1:-20", ["above 0"]),

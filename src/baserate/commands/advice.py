@@ -19,7 +19,7 @@ def advice(error: Any) -> str:
     ''
     """
     command = getattr(getattr(error, "ctx", None), "info_name", None)
-    of_labels = {"adapt": _ADAPT, "prevalence": _PREVALENCE, "backtest": _BACKTEST}.get(command)
+    of_labels = {"adapt": _ADAPT, "prevalence": _PREVALENCE, "backtest": _BACKTEST}.get(str(command))
     option = getattr(error, "option_name", None)
     if of_labels is not None and option in _LABELS:
         return f"{option} is no option here: {of_labels}"
