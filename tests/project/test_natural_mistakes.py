@@ -73,9 +73,20 @@ def folder(tmp_path_factory):
         "scores": _two(N, 1),
         "holdout-scores": _two(3000, 0),
         "log": log()[0],
+        "one-class": _two(3000, 0).filter(pl.col("label") == "good"),
+        "three-labels": _two(3000, 0)
+        .with_row_index()
+        .with_columns(label=pl.when(pl.col("index") % 50 == 0).then(pl.lit("unknown")).otherwise("label")),
+        "capitals": _two(3000, 0)
+        .with_row_index()
+        .with_columns(
+            label=pl.when(pl.col("index") % 2 == 0).then(pl.col("label").str.to_titlecase()).otherwise("label")
+        ),
+        "spaced": _two(3000, 0).rename({"score": " score"}),
     }
     for name, table in tables.items():
         table.write_csv(place / f"{name}.csv")
+    _two(3000, 0).write_csv(place / "no-header.csv", include_header=False)
     (place / "empty.csv").write_bytes(b"")
     (place / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (place / "sheet.csv").write_bytes(b"PK\x03\x04 and so on")
@@ -201,7 +212,26 @@ MISTAKES = [
     ("backtest holdout-scores.csv --label label", ["holdout-scores.csv", "--score score"]),
     ("backtest holdout-percent.csv --label label", ["row 1", "add --percent"]),
     ("backtest days.csv --label truth --time at", ["--time-format '%d/%m/%Y'", "--time-format '%m/%d/%Y'"]),
+    # Names of options that another command has, or that seem natural
+    (f"adapt stream.csv {H} {O} --label truth", ["--label is no option", "--holdout-label COL", "--labels COL"]),
+    (f"adapt stream.csv {H} {O} --target truth", ["--target is no option", "--holdout-label COL", "--labels COL"]),
+    (f"adapt stream.csv {H} {O} --holdout-labels label", ["--holdout-labels is no", "--holdout-label COL"]),
+    (f"adapt stream.csv holdout.csv {O}", ["(holdout.csv)", "--holdout FILE"]),
+    (f"adapt stream.csv {H} --output out.csv", ["--output", "--out"]),
+    ("backtest log.csv --labels truth", ["--labels is no option", "--label COL"]),
+    ("backtest log.csv --holdout-label truth", ["--label is missing", "--label COL"]),
+    # Labels and columns of a score
+    ("backtest one-class.csv --label label --score score", ["labels are good", "Add rows of the other class"]),
+    ("backtest three-labels.csv --label label --score score", ["unknown", "Leave labels that are not known empty"]),
+    ("backtest capitals.csv --label label --score score", ["Fraud", "capitals or spaces", "fraud and good"]),
+    ("backtest spaced.csv --label label --score score", ["' score', with a space", "first line"]),
+    ("backtest no-header.csv --label label --score score", ["looks like a row", "line of names"]),
+    ("backtest holdout-scores.csv --label score --score score", ["column score", "two classes"]),
+    ("backtest holdout-scores.csv --label label --score label", ["row 1, column label", "expected a probability"]),
+    ("backtest holdout-scores.csv --label label --score score --positive fraud --time score", ["like a score"]),
     # Costs
+    ("backtest holdout-scores.csv --label label --score score --positive fraud --costs 20", ["--costs 1:20"]),
+    ("backtest holdout-scores.csv --label label --score score --positive fraud --costs 1:-20", ["above 0"]),
     ("backtest holdout-scores.csv --label label --score score --positive fraud --costs 1;20", ["--costs 1:20"]),
     ("backtest log.csv --label truth --cost 1:20", ["--cost", "--costs"]),
     ("backtest log.csv --label truth --costs 1:20", ["two classes", "table"]),
@@ -310,6 +340,16 @@ def test_the_positive_class_of_a_score_is_the_other_one(capsys):
     assert status_of(*command.split(), "good") == 2
     assert "give --positive fraud" in capsys.readouterr().err
     assert status_of(*command.split(), "fraud") == 0
+
+
+@pytest.mark.usefixtures("cleaned")
+def test_decisions_instead_of_scores(capsys):
+    _two(3000, 0).with_columns(score=(pl.col("score") > 0.5).cast(pl.Int64)).write_csv("decisions.csv")
+    command = "backtest decisions.csv --label label --score score --positive fraud --costs 1:20"
+    assert status_of(*command.split()) == 0
+    assert "every score is 0 or 1, like a decision" in " ".join(capsys.readouterr().err.split())
+    assert status_of(*command.replace("decisions", "holdout-scores").split()) == 0
+    assert "like a decision" not in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_compressed_file_through_a_pipe(monkeypatch, capsys):

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import typer
 
+from baserate.commands.advice import advice
 from baserate.commands.ending import FAILURE, INTERRUPTED, USAGE, complain
 from baserate.commands.streams import drop, flush_output, prepare_streams
 
@@ -38,7 +39,7 @@ def run_app(app: typer.Typer, words: Sequence[str], name: str) -> NoReturn:
         # Typer's errors have no common class with a public name in all of its versions.
         if not hasattr(error, "format_message"):
             raise
-        complain(f"{error.format_message()} (see --help)")
+        complain(f"{advice(error) or error.format_message()} (see --help)")
         status = getattr(error, "exit_code", USAGE)
     if status == INTERRUPTED:
         complain("stopped.")

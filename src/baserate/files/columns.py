@@ -80,7 +80,13 @@ class Classes(NamedTuple):
         parts = [chunk.frame[self.columns].cast(polars().Float64).to_numpy() for chunk in chunks]
         known = labels[labels != UNLABELLED]
         share = float((known == self.positive).mean()) if len(known) else None
-        self._check_scale(np.concatenate(parts), file, share)
+        values = np.concatenate(parts)
+        self._check_scale(values, file, share)
+        if self.positive is not None and len(values) >= _MANY and np.isin(values, (0.0, 1.0)).all():
+            warn_user(
+                f"{file}, column {shortened(self.columns[0])}: every score is 0 or 1, like a decision, and says little "
+                "that could be corrected. Give the model's probability, such as model.predict_proba(X)[:, 1]."
+            )
 
     def _check_scale(self, values: FloatArray, file: str, share: float | None = None) -> None:
         what = wrong_scale(values, self.scale, score=self.positive is not None, share=share)
@@ -181,7 +187,16 @@ def _has(reader: Reader, name: str) -> str:
     if joined_up and not any(name == column for column in reader.columns):
         shown = "tab" if joined_up[0] == "\t" else f"'{joined_up[0]}'"
         return f"the file has {listed(reader.columns)}. If {shown} separates its columns, add --separator {shown}"
+    spaced = [column for column in reader.columns if column != name and column.strip() == name]
+    if spaced:
+        return f"the file has {spaced[0]!r}, with a space; take the spaces out of its first line"
+    if any(_is_number(column) for column in reader.columns):
+        return f"its first line is {listed(reader.columns)}, which looks like a row. Write a line of names above it"
     return f"the file has {listed(reader.columns)}{did_you_mean(name, reader.columns)}"
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d*[.,]\d+(e-?\d+)?", text) is not None
 
 
 def check_stream(reader: Reader, file: str, classes: Classes, prefix: str, others: Sequence[str | None]) -> None:
@@ -260,10 +275,22 @@ def _two_classes(classes: Classes, values: Any, positive: str | None, file: str)
         raise FileProblemError(
             file,
             f"--score is for two classes, and the labels are {listed(names) or 'all empty'}; expected two values"
-            + ("" if len(names) < 2 else ". For more classes, give a column of probabilities each, such as p_<class>"),
+            + _advice_for_two(names),
             column=values.name,
         )
     return classes._replace(names=names, positive=positive_class(names, positive))
+
+
+def _advice_for_two(names: Sequence[str]) -> str:
+    alike = {name.strip().lower() for name in names}
+    if len(names) < 2:
+        return ". Add rows of the other class: both must be there"
+    if len(alike) == 2:
+        return f". Some differ in capitals or spaces alone: write each class in one way, {' and '.join(sorted(alike))}"
+    return (
+        ". Leave labels that are not known empty; for more classes, give a column of probabilities each, such as "
+        "p_<class>"
+    )
 
 
 def _named_or_numbered(classes: Classes, values: Any) -> Classes:

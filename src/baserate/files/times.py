@@ -25,6 +25,9 @@ _ZONED = tuple(f"{form}%#z" for form in _ISO if "%H" in form)
 _READ = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".jsonl": "ndjson"}
 
 
+_SEVERAL = 10  # so many fractions are no seconds since 1970 by chance
+
+
 class TimeStamps:
     """The time stamps of one file, in chunks that follow each other.
 
@@ -160,6 +163,14 @@ class TimeStamps:
                 row=row,
                 column=values.name,
             )
+        if begins and len(known) >= _SEVERAL and _are_scores(known):
+            raise FileProblemError(
+                self._file,
+                f"holds {values[0]}, and the others are between 0 and 1, too, like a score; name the column of times "
+                "(for seconds since 1970, --time-format '%s')",
+                row=row,
+                column=values.name,
+            )
         sizes = np.abs(numbers)
         units = np.searchsorted([LATEST * 1e3**i for i in range(3)], sizes)
         counted = units[np.isfinite(numbers) & (numbers != 0.0)]
@@ -222,6 +233,10 @@ class TimeStamps:
             return f"the first are {firsts}. Add --time-format '{forms[0]}'"
         told = " or ".join(f"--time-format '{form}'{_order(form)}" for form in forms)
         return f"the first are {firsts}, which can be read in {len(forms)} ways. Add {told}"
+
+
+def _are_scores(numbers: FloatArray) -> bool:
+    return bool(((numbers >= 0.0) & (numbers <= 1.0)).all() and (numbers % 1.0 != 0.0).mean() > 0.5)
 
 
 def _first_texts(values: Any) -> list[str]:

@@ -77,7 +77,8 @@ def class_losses(proba: ArrayLike, y: ArrayLike, *, loss: str = "zero_one") -> F
     labels = check_labels(y, *predicted.shape)
     check_all_classes_present(labels, predicted.shape[1])
     check_option(loss, "loss", LOSSES)
-    return _class_losses(np.ones((1, predicted.shape[1])), predicted, labels, loss == "log")[0]
+    losses: FloatArray = _class_losses(np.ones((1, predicted.shape[1])), predicted, labels, loss == "log")[0]
+    return losses
 
 
 def reweighting_losses(
