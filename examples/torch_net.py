@@ -1,4 +1,8 @@
-"""A torch network: baserate needs only its softmax."""
+"""torch
+=====
+
+A torch network: baserate needs only its softmax.
+"""
 
 import numpy as np
 import torch
