@@ -35,9 +35,13 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "html_image"]
 myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold objects
 
-_FOREIGN = "object, Exception, Warning, Protocol, NamedTuple, tuple, str, Enum, BaseEstimator, ClassifierMixin, MetaEstimatorMixin"
-_FOREIGN += ", _MetadataRequester, Wrapper, Classifier, Estimator, Base"  # classes of scikit-learn and river
+# Classes of scikit-learn, river and Python, whose methods are explained there.
+_FOREIGN = "object, Exception, Warning, Protocol, NamedTuple, tuple, str, Enum, Wrapper, Classifier, Estimator, Base"
+_FOREIGN += ", BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _MetadataRequester"
 autodoc_default_options = {"members": True, "inherited-members": _FOREIGN, "undoc-members": False}
+autodoc_default_options["exclude-members"] = ",".join(
+    f"set_{method}_request" for method in ("fit", "partial_fit", "predict", "predict_proba", "score", "update_labels")
+)  # made by scikit-learn, with references into its own documentation
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -53,7 +57,7 @@ sphinx_gallery_conf = {
     "notebook_extensions": set(),
     "show_signature": False,
     "remove_config_comments": True,
-    "default_thumb_file": str(Path(__file__).parent / "_static" / "thumbnail.png"),
+    "default_thumb_file": str(Path(__file__).parent / "images" / "low_switching.svg"),
     "copyfile_regex": r".*\.rst",
 }
 

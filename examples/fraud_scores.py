@@ -52,3 +52,5 @@ def write(path: Path, header: str, rows: list) -> None:
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/fraud.svg"

@@ -28,7 +28,9 @@ def scores(rng, n, share, distance=1.8, source=0.01):
 
 def smoothed(values, width):
     """A moving average."""
-    return np.convolve(values, np.ones(width) / width, mode="same") / np.convolve(np.ones(len(values)), np.ones(width) / width, mode="same")  # fmt: skip
+    return np.convolve(values, np.ones(width) / width, mode="same") / np.convolve(
+        np.ones(len(values)), np.ones(width) / width, mode="same"
+    )
 
 
 def follow(proba, y, holdout, size, costs):
@@ -66,7 +68,9 @@ def story(path, x, found, source, what, saved, axis, width):
 def spam():
     """The README's picture: real mail in the order in which it came."""
     mails = outputs("spam_assassin", "tfidf")
-    found, adapter = follow(mails.target_proba, mails.target_y, (mails.holdout_proba, mails.holdout_y), 20, [[0, 1], [1, 0]])  # fmt: skip
+    found, adapter = follow(
+        mails.target_proba, mails.target_y, (mails.holdout_proba, mails.holdout_y), 20, [[0, 1], [1, 0]]
+    )
     x = 20 * np.arange(1, found.shape[1] + 1)
     story(IMAGES / "spam.svg", x, found, adapter.source_prior_[1], "spam", "mistakes\navoided", "mails", 15)
     print(f"spam: {found[5].sum():.0f} mistakes of {x[-1]} by the model, {found[6].sum():.0f} with baserate")
@@ -251,7 +255,9 @@ def few_labels():
     shares = (0.0, 0.02, 0.1)
     with figure_file(IMAGES / "few_labels.svg", (7.0, 3.6)) as figure:
         axes = figure.subplots()
-        for i, (data, model, name) in enumerate((("spam_assassin", "tfidf", "mail (label shift)"), ("elec2", "logistic", "electricity (more changes)"))):  # fmt: skip
+        for i, (data, model, name) in enumerate(
+            (("spam_assassin", "tfidf", "mail (label shift)"), ("elec2", "logistic", "electricity (more changes)"))
+        ):
             found = outputs(data, model)
             proba, y = found.target_proba[:10_000], found.target_y[:10_000]
             errors = [100 * (proba.argmax(axis=1) != y).mean()]
@@ -272,7 +278,18 @@ def few_labels():
         axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
-FIGURES = (spam, fraud, reweighting, sightings, online_regression, low_switching, mixture, reaction, trust_signals, few_labels)  # fmt: skip
+FIGURES = (
+    spam,
+    fraud,
+    reweighting,
+    sightings,
+    online_regression,
+    low_switching,
+    mixture,
+    reaction,
+    trust_signals,
+    few_labels,
+)
 
 
 def main(names: list[str]) -> None:

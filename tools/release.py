@@ -1,4 +1,4 @@
-"""Build both distributions, check them, and try each wheel in a fresh environment: `make release`. Nothing is uploaded."""
+"""Build both distributions, check them, and try each in a fresh environment: `make release`. Nothing is uploaded."""
 
 import re
 import subprocess

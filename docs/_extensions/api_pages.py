@@ -1,7 +1,8 @@
-"""Writes the pages of the API from what the package exports: one page for each public module, an entry for each name."""
+"""Writes the pages of the API from what the package exports: a page for each public module, an entry for each name."""
 
 import importlib
 import inspect
+from functools import cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -23,15 +24,19 @@ def _sub_packages() -> list[str]:
     return [name for name in dir(baserate) if inspect.ismodule(getattr(baserate, name))]
 
 
+@cache
+def _served() -> set[str]:
+    """Names of the root that a sub-package has, too: they are indexed there."""
+    return {name for package in _sub_packages() for name in importlib.import_module(f"baserate.{package}").__all__}
+
+
 def page(module: str, names: list[str]) -> str:
     """The page of a module: what it is for, then its names."""
     found = importlib.import_module(module)
     parts = [f"{module}\n{'=' * len(module)}\n", f".. py:module:: {module}\n", f"{inspect.getdoc(found)}\n"]
     for name in names:
         value = getattr(found, name)
-        home = getattr(value, "__module__", module)
-        elsewhere = module == "baserate" or not str(home).startswith(module)
-        indexed = "   :no-index:\n" if elsewhere and module != "baserate" else ""
+        indexed = "   :no-index:\n" if module == "baserate" and name in _served() else ""
         parts.append(f"{name}\n{'-' * len(name)}\n")
         if inspect.ismodule(value):
             parts.append(f".. py:module:: {value.__name__}\n\n{inspect.getdoc(value)}\n")

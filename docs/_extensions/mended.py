@@ -39,7 +39,10 @@ def _page(path: Path) -> str:
     """The page of the site that shows a file of the repository."""
     told = path.relative_to(ROOT)
     if told.parts[0] == "docs":
-        return "/" + told.relative_to("docs").as_posix()
+        inside = told.relative_to("docs")
+        return "/" + (inside if inside.suffix else inside / "index.md").as_posix()
+    if told.as_posix() == "README.md":
+        return "/index.md"
     if told.parts[0] == "examples":
         return "/examples/" + (f"{told.stem}.rst" if told.suffix else "index.rst")
     for page, file in PAGES.items():

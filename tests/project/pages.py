@@ -7,7 +7,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 MADE = {"_build", "_extensions", "api", "examples"}  # by the build
 
-BLOCK = re.compile(r"^(?:<!-- checked: (?P<why>[^\n]*?) -->\n)?(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)  # fmt: skip
+BLOCK = re.compile(
+    r"^(?:<!-- checked: (?P<why>[^\n]*?) -->\n)?"
+    r"(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class Block(NamedTuple):

@@ -1,8 +1,8 @@
 """Every block of code on every page is run, in the order of the page, with what it prints compared.
 
-Python is run as doctest where it has prompts, else as a script; `console` blocks are typed, and what stands below a command
-is what it must print (`...` for what may differ). A block below the comment ``<!-- checked: WHY -->`` takes hours, a server or
-a network: its commands and options must exist, and its Python must compile.
+Python is run as doctest where it has prompts, else as a script; `console` blocks are typed, and what stands below
+a command is what it must print (`...` for what may differ). A block below the comment ``<!-- checked: WHY -->``
+takes hours, a server or a network: its commands and options must exist, and its Python must compile.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import click
 import pytest
@@ -30,14 +31,30 @@ ELSEWHERE = {  # pages whose blocks another test runs, because it says more abou
     "docs/howto/label_requests.md": "tests/project/test_docs_label_requests.py",
     "docs/howto/reports.md": "tests/project/test_docs_reports.py",
 }
-KNOWN = {"", "python", "console", "sql", "js", "java", "go", "c", "json", "yaml", "toml", "ini", "dockerfile", "text", "csv", "xml"}  # fmt: skip
+KNOWN = {
+    "",
+    "python",
+    "console",
+    "bash",
+    "sql",
+    "js",
+    "java",
+    "go",
+    "c",
+    "scala",
+    "json",
+    "yaml",
+    "toml",
+    "ini",
+    "text",
+}
 DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMANDS = ("baserate", "pip", "python", "make", "curl", "docker", "sqlite3", "spark-submit")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning"),
     pytest.mark.filterwarnings("default::DeprecationWarning"),
 ]
-WITH_CODE = [page for page in pages() if any(b.language in ("python", "console") for b in blocks(page))]
+WITH_CODE = [page for page in pages() if any(b.language in ("python", "console", "bash") for b in blocks(page))]
 
 
 @pytest.mark.parametrize("page", pages())
@@ -46,8 +63,8 @@ def test_blocks_say_what_they_are(page):
     for block in blocks(page):
         plain = block.language.strip("{}")
         assert block.language != plain or plain in KNOWN, f"{page}:{block.line}: {plain}"
-        if block.language == "":
-            words = [line.split()[0] for line in block.text.splitlines() if re.match(r"(\$ )?\w+ +\S", line)]
+        if block.language == "" and not re.match(r"baserate \w+, [\d,]+ rows", block.text):  # a table of speeds
+            words = [line.removeprefix("$ ").split()[0] for line in block.text.splitlines()[:1] if line.strip()]
             assert not set(words) & set(COMMANDS), f"{page}:{block.line} is a command: write ```console and $"
 
 
@@ -112,7 +129,8 @@ def run_command(line):
     if first == "python" and not re.match(r"python -[cm]", line):
         line = line.replace("python ", f"python {ROOT}/", 1)
     bash = shutil.which("bash")
-    environment = {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}", "COLUMNS": "120", "NO_COLOR": "1"}  # fmt: skip  # noqa: PTH120
+    places = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": places, "COLUMNS": "120", "NO_COLOR": "1"}
     done = subprocess.run([bash, "-c", line], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, (line, done.stdout, done.stderr)
     return done.stdout
@@ -141,6 +159,9 @@ def test_blocks_run(page, tmp_path, monkeypatch):
             if block.why is None:
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(code, names)
+        elif block.language == "bash":  # commands over several lines, for a server
+            assert block.why, place
+            subprocess.run(["bash", "-n", "-c", block.text], check=True)
         elif block.language == "console":
             for line, expected in typed(block.text):
                 if block.why is not None:
@@ -170,7 +191,8 @@ def test_javascript_compiles(text, tmp_path):
 @pytest.mark.skipif(shutil.which("javac") is None, reason="needs javac")
 @pytest.mark.parametrize("text", other("java"))
 def test_java_compiles(text, tmp_path):
-    code = "import java.net.*; import java.net.http.*; import java.util.*;\nclass Block { static void run(String key) throws Exception {\n"  # fmt: skip
+    code = "import java.net.*; import java.net.http.*; import java.util.*;\n"
+    code += "class Block { static void run(String key) throws Exception {\n"
     (tmp_path / "Block.java").write_text(code + text + "}}")
     done = subprocess.run(["javac", "-d", str(tmp_path), str(tmp_path / "Block.java")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -179,6 +201,6 @@ def test_java_compiles(text, tmp_path):
 def test_few_blocks_are_only_checked():
     """And each says why."""
     checked = [(page, b.line) for page in pages() for b in blocks(page) if b.why is not None]
-    every = [b for page in pages() for b in blocks(page) if b.language in ("python", "console")]
+    every = [b for page in pages() for b in blocks(page) if b.language in ("python", "console", "bash")]
     assert len(checked) < len(every) / 3, checked
     assert len(every) > 60
