@@ -40,7 +40,7 @@ format: $(VENV)/check.stamp
 test-system: $(VENV)/test.stamp
 	$(RUN) pytest -n 0 tests/system -m system
 
-NEED_MORE = --ignore tests/service --ignore tests/proving --ignore src/baserate/service --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --ignore tests/project/test_docs_blocks.py
+NEED_MORE = --ignore tests/service --ignore tests/proving --ignore src/baserate/service --ignore src/baserate/integrations/torch_classifier.py --ignore src/baserate/integrations/_river_estimator.py --ignore tests/project/test_docs_blocks.py --ignore tests/project/test_docs_api.py
 OTHER := $(if $(filter test-python,$(MAKECMDGOALS)),$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'),lowest)
 TEST_OTHER = .venv-$(OTHER)/bin/python -m pytest -n auto --doctest-ignore-import-errors $(NEED_MORE)  # torch is not there, river where it can be had
 ## test-lowest           the tests against the lowest allowed versions of the dependencies

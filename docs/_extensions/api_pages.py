@@ -4,10 +4,12 @@ import importlib
 import inspect
 from functools import cache
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 import baserate
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 FOLDER = Path(__file__).parents[1] / "reference" / "api"
 APART = ["files", "service", "integrations.river"]
@@ -49,7 +51,7 @@ def page(module: str, names: list[str]) -> str:
     return "\n".join(parts)
 
 
-def write(app: Sphinx | None = None) -> None:
+def write(app: "Sphinx | None" = None) -> None:
     """Write the pages; one that has not changed is left alone, so that a second build is quick."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pages = {f"{module}.rst": page(module, names) for module, names in modules().items()}
@@ -63,7 +65,7 @@ def write(app: Sphinx | None = None) -> None:
             path.write_text(text)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Write before Sphinx looks for pages."""
     app.connect("builder-inited", write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

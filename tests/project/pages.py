@@ -1,6 +1,7 @@
 """The pages of the documentation, and the blocks of code on them."""
 
 import re
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 MADE = {"_build", "_extensions", "api", "examples"}  # by the build
 
 BLOCK = re.compile(
-    r"^(?:<!-- checked: (?P<why>[^\n]*?) -->\n)?"
+    r"^(?: *<!-- checked: (?P<why>[^\n]*?) -->\n)?"
     r"(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```",
     re.DOTALL | re.MULTILINE,
 )
@@ -34,6 +35,6 @@ def blocks(page):
     """The blocks of a page, from top to bottom."""
     text = (ROOT / page).read_text()
     return [
-        Block(text[: found.start()].count("\n") + 1, found["language"], found["text"], found["why"])
+        Block(text[: found.start()].count("\n") + 1, found["language"], textwrap.dedent(found["text"]), found["why"])
         for found in BLOCK.finditer(text)
     ]

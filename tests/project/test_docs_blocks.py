@@ -90,11 +90,12 @@ def known_option(words):
     if name == "reproduce":
         importlib.import_module("baserate_lab.commands.reproduce")
         return
+    assert name in command.list_commands(context), f"no command {name}"
     found = command.get_command(context, name)
-    assert found is not None, f"no command {name}"
-    if isinstance(found, click.Group):
-        found = found.get_command(context, words[2])
-        assert found is not None, words
+    for word in words[2:]:
+        if word not in getattr(found, "commands", {}):
+            break
+        found = found.commands[word]
     options = {option for parameter in found.params for option in (*parameter.opts, *parameter.secondary_opts)}
     used = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
     assert used <= options | {"--help"}, used - options
