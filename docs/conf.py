@@ -33,7 +33,8 @@ nitpick_ignore_regex = [("py:.*", r"(?!baserate).*")]  # names of other librarie
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "html_image"]
 myst_heading_anchors = 4
-suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold objects
+# The gallery's settings hold objects; an attribute that many classes have, such as prior_, is a link to one of them.
+suppress_warnings = ["config.cache", "ref.python"]
 
 # Classes of scikit-learn, river and Python, whose methods are explained there.
 _FOREIGN = "object, Exception, Warning, Protocol, NamedTuple, tuple, str, Enum, Wrapper, Classifier, Estimator, Base"
