@@ -43,7 +43,7 @@ def test_a_large_slack_is_a_small_holdout():
     assert kinds(proba, y, slack=[0.05, 0.05, 0.05]) == []
     (problem,) = health(proba, y, slack=[0.1, 0.1, 0.1])
     assert problem.kind == "small"
-    assert "15 %" in problem.message
+    assert "15 percentage points" in problem.message
 
 
 def test_confused_classes_are_named_and_can_be_merged():
