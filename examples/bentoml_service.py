@@ -1,4 +1,7 @@
-"""A BentoML service that owns an adapter: probabilities in, adapted probabilities out, labels when they arrive.
+"""BentoML
+=======
+
+A BentoML service that owns an adapter: probabilities in, adapted probabilities out, labels when they arrive.
 
 To serve it, put the file of a fitted adapter (``baserate.save``) in place and run
 

@@ -1,4 +1,7 @@
-"""A daily job that is only one command: ``baserate adapt DAY --holdout HOLDOUT -o OUT --state STATE``.
+"""A daily job with a state file
+=============================
+
+A daily job that is only one command: ``baserate adapt DAY --holdout HOLDOUT -o OUT --state STATE``.
 
 The first run fits on the holdout; each later run resumes where the previous one stopped. A killed run is simply run
 again, and its output is the same as without the kill. This example simulates three days and kills the second run
@@ -68,3 +71,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/fraud.svg"

@@ -1,4 +1,7 @@
-"""Write made-up files of a fraud model's scores, to try the commands of the README with.
+"""A fraud log to try the commands with
+====================================
+
+Write made-up files of a fraud model's scores, to try the commands of the README with.
 
 log.csv: three months, labelled, in which fraud rises from 1 % to 8 % and falls to 2 %. labelled.csv and today.csv: its
 first month, and a later week without labels. They are written into this folder, or the one that is named:
@@ -49,3 +52,5 @@ def write(path: Path, header: str, rows: list) -> None:
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/fraud.svg"

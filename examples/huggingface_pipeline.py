@@ -1,4 +1,7 @@
-"""A text-classification pipeline of Hugging Face: baserate needs the scores of all labels, in one order.
+"""Hugging Face
+============
+
+A text-classification pipeline of Hugging Face: baserate needs the scores of all labels, in one order.
 
 With ``top_k=None`` the pipeline returns every label of a text, the likeliest first, so the order differs from text to
 text: `rows` puts them in the order of the model's own ``id2label``. Nothing is downloaded: a small BERT of random

@@ -1,4 +1,7 @@
-"""Late labels for a few samples: each sample has an id, under which its label is passed on when it arrives.
+"""Late labels
+===========
+
+Late labels for a few samples: each sample has an id, under which its label is passed on when it arrives.
 
 A model sorts news into twenty groups, and confuses some of them. A person labels three of ten, five rounds later. The
 labels of one round in ten come so late that the adapter no longer waits for them.
@@ -45,3 +48,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/few_labels.svg"

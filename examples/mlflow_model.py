@@ -1,4 +1,7 @@
-"""A model and its adapter as one MLflow model: what is loaded from the registry goes on where the last job stopped.
+"""MLflow
+======
+
+A model and its adapter as one MLflow model: what is loaded from the registry goes on where the last job stopped.
 
 The adapter is an artifact of its own, a baserate file; nothing of it is pickled, and later versions of baserate can
 read it. The wrapper is logged as this script ("models from code"), not as a pickled object. Each day's job loads the

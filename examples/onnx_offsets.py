@@ -1,4 +1,7 @@
-"""A model served as ONNX, with the correction as an input of its graph: k numbers that may change with every request.
+"""ONNX
+====
+
+A model served as ONNX, with the correction as an input of its graph: k numbers that may change with every request.
 
 The graph returns the model's own probabilities, which are sent to the adapter, and the adapted ones. The calibration
 that the adapter has learned from the holdout is a fixed part of the graph.
@@ -86,3 +89,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/reweighting.svg"

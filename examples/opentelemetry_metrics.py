@@ -1,4 +1,7 @@
-"""An adapter's readings as OpenTelemetry metrics, for whatever dashboard and pager you have.
+"""OpenTelemetry
+=============
+
+An adapter's readings as OpenTelemetry metrics, for whatever dashboard and pager you have.
 
 Observable gauges are read when metrics are exported, not when a batch is served, so they cost the stream nothing. The
 exporter reads them from a thread of its own: the adapter's guard keeps it from looking at the middle of a round.
@@ -95,3 +98,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/trust_signals.svg"

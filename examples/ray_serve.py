@@ -1,4 +1,7 @@
-"""Ray Serve: as many replicas of the model as the traffic needs, and one replica that owns the adapter.
+"""Ray Serve
+=========
+
+Ray Serve: as many replicas of the model as the traffic needs, and one replica that owns the adapter.
 
 ``num_replicas=1`` is what makes it right. A replica is an actor with a state of its own: of two, each would track the
 class mix of its half of the traffic, slower and differently, and a label would reach the one that has not seen its

@@ -1,4 +1,7 @@
-"""A river classifier that learns online, and is adapted while labels are rare.
+"""river
+=====
+
+A river classifier that learns online, and is adapted while labels are rare.
 
 The samples are web sites, legitimate or phishing. At first all are labelled; later one in twenty is, and phishing comes
 in waves.
@@ -45,3 +48,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/online_regression.svg"

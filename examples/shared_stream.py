@@ -1,4 +1,7 @@
-"""Several processes that serve one stream, and share one adapter through a store.
+"""Processes that share a stream
+=============================
+
+Several processes that serve one stream, and share one adapter through a store.
 
 The store is a table of SQLite here; Redis, S3 or any database that can replace a value *if it is still the one that was
 read* does as well. Each worker reads the state with its version, makes its step, and writes the new state only if the
@@ -104,3 +107,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/sightings.svg"

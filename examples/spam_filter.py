@@ -1,4 +1,7 @@
-"""A scikit-learn spam filter on a real stream of mail, in the order in which it arrived.
+"""A spam filter on real mail
+==========================
+
+A scikit-learn spam filter on a real stream of mail, in the order in which it arrived.
 
 The filter (tf-idf and a logistic regression) was trained on mails from before August 2002, most of which were spam.
 Later mails mostly are not, and the filter marks too many of them as spam. Mails come in campaigns of similar mails, so
@@ -41,3 +44,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/spam.svg"

@@ -1,4 +1,8 @@
-"""A torch network: baserate needs only its softmax."""
+"""torch
+=====
+
+A torch network: baserate needs only its softmax.
+"""
 
 import numpy as np
 import torch
@@ -47,3 +51,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/reaction.svg"

@@ -1,4 +1,7 @@
-"""XGBoost on a real table of tumours, of which fewer are malignant as more people are screened.
+"""XGBoost
+=======
+
+XGBoost on a real table of tumours, of which fewer are malignant as more people are screened.
 
 The model is trained on patients of a clinic. Then a screening begins, and the share of malignant tumours falls from a
 third to one in fifty, while p(x|y) stays the same.
@@ -40,3 +43,5 @@ def main(seed=0):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/mixture.svg"

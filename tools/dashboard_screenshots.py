@@ -1,4 +1,4 @@
-"""Pictures of the dashboard for docs/dashboard.md: a server, the made-up streams of screenshots.py, and a browser.
+"""Pictures of the dashboard for docs/howto/dashboard.md: a server, the streams of screenshots.py, and a browser.
 
 Needs chromium (``apt-get install chromium``), playwright and Pillow; takes a minute and a half, because a dashboard
 shows what happens while it happens.

@@ -1,4 +1,4 @@
-"""Pictures of reports for docs/reports.md: made-up streams, the commands of that page, and a browser.
+"""Pictures of reports for docs/howto/reports.md: made-up streams, the commands of that page, and a browser.
 
 Needs chromium (``apt-get install chromium``) and Pillow, which comes with matplotlib.
 """
@@ -129,7 +129,7 @@ STREAMS: dict[str, tuple[Callable[[np.random.Generator], Stream], list[str]]] = 
 
 
 def words(name: str, options: list[str]) -> list[str]:
-    """The words of the command after ``baserate adapt``, as docs/reports.md prints them."""
+    """The words of the command after ``baserate adapt``, as docs/howto/reports.md prints them."""
     files = [f"{name}.parquet", "--holdout", f"{name}.holdout.parquet", "-o", f"{name}.adapted.parquet"]
     return [*files, *options, "--report", f"{name}.html"]
 

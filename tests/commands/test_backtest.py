@@ -245,7 +245,7 @@ def test_numbers_of_which_some_are_missing(none, tmp_path):
 
 
 def test_the_guide_can_be_followed(tmp_path, capsys):
-    guide = (Path(__file__).parents[2] / "docs" / "backtest.md").read_text()
+    guide = (Path(__file__).parents[2] / "docs" / "howto" / "backtest.md").read_text()
     first, payments, last = re.findall(r"^```python\n(.*?)^```", guide, flags=re.DOTALL | re.MULTILINE)
     names = {}
     exec(first, names)

@@ -1,4 +1,4 @@
-"""The tool that makes the streams and the pictures of docs/reports.md."""
+"""The tool that makes the streams and the pictures of docs/howto/reports.md."""
 
 import importlib.util
 from pathlib import Path

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from baserate.cli import app
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "adapt.md").read_text()
+GUIDE = (Path(__file__).parents[2] / "docs" / "howto" / "adapt.md").read_text()
 
 
 def blocks(kind):

@@ -12,8 +12,8 @@ def test_pictures_of_the_docs_are_small_and_used():
     pictures = sorted((ROOT / "docs" / "images").glob("dashboard-*.png"))
     assert len(pictures) == 6
     assert all(path.stat().st_size < 150_000 for path in pictures)
-    page = (ROOT / "docs" / "dashboard.md").read_text()
-    assert {f"images/{path.name}" for path in pictures} == set(re.findall(r'src="(.*?)"', page))
+    page = (ROOT / "docs" / "howto" / "dashboard.md").read_text()
+    assert {f"../images/{path.name}" for path in pictures} == set(re.findall(r'src="(.*?)"', page))
 
 
 def test_uplot_is_unchanged_and_has_its_licence():

@@ -14,7 +14,7 @@ from baserate.cli import app
 
 from ..files.streams import CLASSES, frame, holdout, write
 
-PAGE = (Path(__file__).parents[2] / "docs" / "label_requests.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "label_requests.md").read_text()
 
 
 @pytest.mark.filterwarnings("ignore::baserate.trust.HoldoutWarning")
@@ -32,7 +32,7 @@ def test_the_commands_can_be_followed(tmp_path, monkeypatch):
     table, y = frame(3000)
     write(table[:2000], Path("monday.csv"))
     write(table[2000:], Path("tuesday.csv"))
-    first, second = re.findall(r"^```\nbaserate (.*)\n```", PAGE, flags=re.MULTILINE)
+    first, second = re.findall(r"^```console\n\$ baserate (.*)\n```", PAGE, flags=re.MULTILINE)
     done = CliRunner().invoke(app, shlex.split(first))
     assert done.exit_code == 0, done.output
     asked = pl.read_csv("monday.adapted.ask.csv")

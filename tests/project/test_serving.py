@@ -1,4 +1,4 @@
-"""The one-line forms of docs/serving.md, run as they are printed there."""
+"""The one-line forms of docs/howto/serving.md, run as they are printed there."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import pytest
 import baserate
 from baserate.calibrators import BCTS, TemperatureScaling, VectorScaling
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "serving.md").read_text()
 RNG = np.random.default_rng(0)
 K = 4
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of holdouts that are small, or of a boastful model

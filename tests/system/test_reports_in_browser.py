@@ -1,4 +1,4 @@
-"""The reports of docs/reports.md, seen by a real browser at the width of a desk and of a phone."""
+"""The reports of docs/howto/reports.md, seen by a real browser at the width of a desk and of a phone."""
 
 import re
 from html import unescape

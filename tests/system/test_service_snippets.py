@@ -1,4 +1,4 @@
-"""The snippets of docs/service.md in other languages, run against a real server with an API key."""
+"""The snippets of docs/howto/service.md in other languages, run against a real server with an API key."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from ..proving.process import ServerProcess
 pytest.importorskip("starlette")
 pytestmark = pytest.mark.system
 
-PAGE = Path(__file__).parents[2] / "docs" / "service.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "service.md"
 ROWS, IDS = HELD[:3].tolist(), ["a", "b", "c"]
 
 

@@ -1,4 +1,4 @@
-"""What docs/datasets.md says is what the loaders do, and whose labels come with the package."""
+"""What docs/results/datasets.md says is what the loaders do, and whose labels come with the package."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from baserate_lab import datasets, models
 from baserate_lab.datasets._fetch import DatasetRecipe
 from baserate_lab.datasets._official import Download
 
-TEXT = (Path(__file__).parents[3] / "docs" / "datasets.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "results" / "datasets.md").read_text()
 ROWS = [line for line in TEXT.splitlines() if line.startswith("| `")]
 
 

@@ -115,7 +115,7 @@ def _new_calibrator(calibrator: Calibrator | Literal["auto"] | None, *, labelled
         if labelled:
             return AutoCalibrator()
         warn_user(
-            "there is no labelled holdout to calibrate the probabilities on, and they are taken as honest. If they "
+            "there is no labelled holdout to calibrate the probabilities on, and they are taken as calibrated. If they "
             "are, say so with calibrator=None."
         )
         return None

@@ -15,7 +15,7 @@ class Base(ReweightingAdapter, saved_as="base"):
     Parameters
     ----------
     calibrator : Calibrator, "auto" or None
-        Makes the probabilities honest first. Default: none, the model left alone.
+        Calibrates the probabilities first. Default: none, the model left alone.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
 

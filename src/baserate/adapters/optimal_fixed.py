@@ -36,7 +36,7 @@ class OptimalFixed(ReweightingAdapter, saved_as="optimal_fixed"):
     path : (T, k) array, optional
         The true class mixes, if known; their mean is one more start.
     calibrator : Calibrator, "auto" or None
-        Makes the probabilities honest first; as in `RegressAndReweight`.
+        Calibrates the probabilities first; as in `RegressAndReweight`.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
 

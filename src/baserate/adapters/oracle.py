@@ -21,7 +21,7 @@ class Oracle(ReweightingAdapter, saved_as="oracle"):
         The class mix of each round: the true q_t, or the label frequencies of each batch
         (`baserate.shifts.frequencies`), which is what "Oracle" means in the paper's tables.
     calibrator : Calibrator, "auto" or None
-        Makes the probabilities honest first; as in `RegressAndReweight`.
+        Calibrates the probabilities first; as in `RegressAndReweight`.
     source_prior : (k,) array, optional
         The class mix the model was trained on. Default: the holdout's, as `RegressAndReweight` finds it.
 

@@ -113,7 +113,7 @@ class RetrainLastLayer(LastLayerAdapter, saved_as="retrain_last_layer"):
 
     def _learn(self, head: FloatArray, features: FloatArray, labels: IntArray, proba: FloatArray) -> dict[str, Any]:
         # The mix is followed just as when re-weighting; only what is done with it differs.
-        # By default not one that weighs likelihoods: nothing has made these probabilities honest.
+        # By default not one that weighs likelihoods: these probabilities are not calibrated.
         tracker = FLHFTL if self.tracker is None else self.tracker
         mix = RegressAndReweight(tracker, self.marginals, calibrator=None, gate=False, alpha=None).fit(proba, labels)
         return {

@@ -32,7 +32,7 @@ class ROGD(ReweightingAdapter, saved_as="rogd"):
     marginals : MarginalEstimator, optional
         Turns a batch into a sighting. Default: `BBSE`.
     calibrator : Calibrator, "auto" or None
-        Makes the probabilities honest first; as in `RegressAndReweight`.
+        Calibrates the probabilities first; as in `RegressAndReweight`.
     step_size : float, optional
         Default: sqrt(2 / T) / lipschitz.
     lipschitz : float, optional

@@ -69,7 +69,7 @@ class BBSE(BatchEstimator, saved_as="bbse"):
     confusion_ : (k, k) array
         ``confusion_[i, j]``: the mean output for class i over holdout samples of class j.
     sigma_min_ : float
-        Its smallest singular value. The noise of an estimate is amplified by up to 1 / sigma_min_.
+        Its smallest singular value. The noise of an estimate is amplified by up to ``1 / sigma_min_``.
 
     Examples
     --------

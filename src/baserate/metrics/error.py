@@ -44,7 +44,7 @@ def marginal_mse(estimates: ArrayLike, truth: ArrayLike) -> float:
         Tracked class mixes.
     truth : (T, k) array
         The true q_t, or the label frequencies of each batch (`baserate.shifts.frequencies`) as in the paper's tables.
-        With frequencies, the result has a floor of about mean(1 - |q_t|^2) / n, however good the estimate.
+        With frequencies, the result has a floor of about ``mean(1 - |q_t|^2) / n``, however good the estimate.
 
     Examples
     --------

@@ -53,8 +53,8 @@ _READING = {
     "class mix changes; 1 is none.",
 }
 _DOUBT = (
-    "Doubt of a sample is one minus its largest probability; strangeness is how far its probabilities are from those "
-    "of the holdout."
+    "Doubt of a sample is one minus its largest probability; it is unusual if its probabilities are far from "
+    "those of the holdout."
 )
 
 

@@ -210,8 +210,8 @@ def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | 
         found.append(
             Problem(
                 SMALL,
-                f"with {counts.sum()} holdout rows, {which} cannot be told from faults of the model, and are "
-                "left alone. Label more rows, or calibrate the model on other data and say calibrator=None.",
+                f"with {counts.sum()} holdout rows, {which} cannot be told from calibration error and are not "
+                "corrected. Label more rows, or calibrate the model on other data and say calibrator=None.",
                 (),
             )
         )
@@ -303,8 +303,8 @@ def _calibration(
         found.append(
             Problem(
                 CALIBRATION,
-                f"the probabilities are not honest: the model is {word} of itself, its confidence differs from its "
-                f"accuracy by {100 * gap:.1f} points on average over the range. Tracking believes them; use a "
+                f"the probabilities are not calibrated: the model is {word} of itself, its confidence differs from "
+                f"its accuracy by {100 * gap:.1f} points on average over the range. Tracking believes them; use a "
                 "calibrator (calibrator='auto'), a more flexible one, or a larger holdout.",
                 (),
             )

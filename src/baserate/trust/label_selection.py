@@ -21,7 +21,7 @@ _PREDICTIONS = 100  # least number of predictions that its share is taken from
 
 
 class SelectedLabelsWarning(UserWarning):
-    """Warning that labels come only from rows that the model predicts as one class: see docs/label_requests.md."""
+    """Warning that labels come only from rows predicted as one class: see docs/howto/label_requests.md."""
 
 
 def _fits_together(saved: Saved) -> str:

@@ -1,4 +1,4 @@
-"""The whole likelihood mixture, its runs and arms included, written down from docs/likelihood.md with plain numpy.
+"""The whole likelihood mixture, with runs and arms, from docs/how_it_works/likelihood.md with plain numpy.
 
 Numbers in comments are those of the lines there.
 """

@@ -1,4 +1,4 @@
-"""The whole likelihood mixture against a plain transcription of the lines in docs/likelihood.md."""
+"""The whole likelihood mixture against a plain transcription of the lines in docs/how_it_works/likelihood.md."""
 
 import numpy as np
 import pytest

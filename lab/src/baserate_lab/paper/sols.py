@@ -16,7 +16,7 @@ NOTE = (
     f"{STREAM} CT and CT-RS look at the validation samples after every gradient step, as the text says, and stop when "
     "the best of the last three accuracies is the oldest; weighted ERM starts anew in every round, and trains in "
     "epochs until the best of the last ten is. Both rules were chosen among several after seeing results: what depends "
-    "on them is in docs/reproduce.md. FLH-FTL is the published variant (windows)."
+    "on them is in docs/results/reproduce.md. FLH-FTL is the published variant (windows)."
 )
 
 

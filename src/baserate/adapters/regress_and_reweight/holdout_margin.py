@@ -10,9 +10,9 @@ _SURE = 2.0  # standard errors
 def holdout_margin(proba: FloatArray, labels: IntArray, source_prior: FloatArray, *, sampled: bool) -> FloatArray:
     """(k,) by how much the likeliest class mix of an endless stream like the source may differ from the source prior.
 
-    It would not differ if the probabilities were honest, and the source prior known. On the holdout their mean is off
-    by a residual, and is itself the mean of a sample; one step of Newton's method, exact for small differences, says
-    where the likelihood's maximum moves by the residual, and by two standard errors of the mean.
+    It would not differ if the probabilities were calibrated, and the source prior known. On the holdout their mean is
+    off by a residual, and is itself the mean of a sample; one step of Newton's method, exact for small differences,
+    says where the likelihood's maximum moves by the residual, and by two standard errors of the mean.
 
     Parameters
     ----------
