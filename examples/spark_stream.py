@@ -1,4 +1,7 @@
-"""Keyed streams on Spark: files stand in for a topic, and every shop has a class mix of its own that drifts.
+"""Keyed streams on Spark
+======================
+
+Files stand in for a topic, and every shop has a class mix of its own that drifts.
 
 Needs ``pip install "baserate[spark]"`` and a Java runtime. Run it: ``python examples/spark_stream.py``
 """
