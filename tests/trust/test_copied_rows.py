@@ -39,6 +39,26 @@ def test_ties_are_no_copies(decimals):
     assert len(found.rows) == 5000
 
 
+@pytest.mark.parametrize("share", [0.5, 0.05])
+@pytest.mark.parametrize("apart", [1.0, 2.0, 2.5])
+def test_votes_of_a_forest_that_is_less_sure_than_it_could_be_are_no_copies(apart, share):
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < share).astype(int)
+    odds = 2.0 * apart * rng.normal((2 * y - 1) * apart) + np.log(share / (1.0 - share))
+    votes = np.round(100.0 / (1.0 + np.exp(-0.4 * odds))) / 100.0
+    assert distinct_rows(np.column_stack([1.0 - votes, votes]), y).copies.sum() == 0
+
+
+def test_copies_of_a_forests_rows_are_found_if_outputs_are_many():
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < 0.3).astype(int)
+    odds = 2.0 * rng.normal(2.0 * y - 1.0) + np.log(3.0 / 7.0)
+    votes = 1.0 / (1.0 + np.exp(-0.4 * odds))
+    rows = np.append(np.arange(2000), np.repeat(np.flatnonzero(y), 3))
+    found = distinct_rows(np.column_stack([1.0 - votes, votes])[rows], y[rows])
+    np.testing.assert_array_equal(found.copies, [0, 3 * y.sum()])
+
+
 def test_nothing_to_find():
     proba, y = drawn(np.random.default_rng(0), 300)
     assert distinct_rows(proba, y).copies.sum() == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baserate import dumps, loads
-from baserate.trust import LabelledMix
+from baserate.trust import LabelledMix, labelled_mix
 from baserate.trust.labelled_mix import MEMORIES
 from baserate.trust.prediction_powered import FEWEST
 
@@ -122,3 +122,12 @@ def test_saves_and_resumes():
         each.take_in(said[:7], np.array([0.4, 0.6]), y[:7])
     ours, theirs = (each.limits(np.array([0.5, 0.5]), np.zeros(2), np.zeros(2), 0.9) for each in (mix, again))
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_large_rounds_are_not_kept():
+    mix, said = LabelledMix(2), np.full((5000, 2), 0.5)
+    before = labelled_mix._kept_decays.cache_info().misses
+    mix.take_in(said, said[0])
+    assert labelled_mix._kept_decays.cache_info().misses == before
+    mix.take_in(said[:4001], said[0])
+    assert labelled_mix._kept_decays.cache_info().misses == before + 1

@@ -79,7 +79,9 @@ def by_hand(proba, y, rounds):
 @pytest.mark.parametrize("n", [1, 10, 300, 4000])
 def test_it_is_its_parts(size, n, alike, monkeypatch):
     # Whatever the holdout would say: a rehearsal that holds back far from the source prior.
-    monkeypatch.setattr(gates, "rehearse", lambda *holdout_and_mix, thin: 0.5 if holdout_and_mix[-1].max() > 0.3 else 1.0)
+    monkeypatch.setattr(
+        gates, "rehearse", lambda *holdout_and_mix, thin: 0.5 if holdout_and_mix[-1].max() > 0.3 else 1.0
+    )
     proba, y = holdout(size)
     rng = np.random.default_rng(1)
     mixes = [*DRIFT[::3], *np.tile([0.1, 0.1, 0.3, 0.5], (150 if n < 300 else 20 if n == 300 else 5, 1))]

@@ -28,7 +28,7 @@ class Signs(NamedTuple):
     correlation : float
         Serial correlation of the outputs.
     sigma_min : float
-        Least singular value of the holdout's confusion matrix.
+        Least singular value of the holdout's confusion matrix; see `told_apart`.
     moved : float
         Total variation distance of the class mix from the source's.
     unknown : float
@@ -52,10 +52,15 @@ class Doubt(NamedTuple):
     reason: str
 
 
-def told_apart(proba: FloatArray, labels: IntArray) -> float:
-    """Return the least singular value of the confusion matrix of a holdout with every class."""
+def told_apart(proba: FloatArray, labels: IntArray, source_prior: FloatArray) -> float:
+    """Return the least singular value of the confusion matrix of a holdout with every class.
+
+    Predictions are those that were made if all classes were equally common: a rare class may otherwise never be
+    predicted, however well the model tells it from the others.
+    """
     k = proba.shape[1]
-    confusion = np.bincount(labels * k + proba.argmax(axis=1), minlength=k * k).reshape(k, k)
+    predicted = (proba / source_prior).argmax(axis=1)
+    confusion = np.bincount(labels * k + predicted, minlength=k * k).reshape(k, k)
     return float(np.linalg.svd(confusion / confusion.sum(axis=1, keepdims=True), compute_uv=False)[-1])
 
 

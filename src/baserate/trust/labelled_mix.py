@@ -13,6 +13,7 @@ from baserate.trust.spread import open_ends
 MEMORIES = 256.0 * 4.0 ** np.arange(4)
 """The memories in which samples are summed up: after so many more, a sample counts for 1/e."""
 _LEAST = 1e-6
+_KEPT = 4096  # samples of a round, up to which what each counts for is kept for later rounds
 
 
 def _fits_together(saved: Saved) -> str:
@@ -92,7 +93,7 @@ class LabelledMix(Component, saved_as="labelled_mix"):
             One over the probability with which each sample was chosen to be labelled. Default: it was the same for all.
         """
         n = len(said)
-        fading, decays = np.exp(-n / MEMORIES), _decays(n)
+        fading, decays = np.exp(-n / MEMORIES), _kept_decays(n) if n <= _KEPT else _decays(n)
         size = decays.sum(axis=1)
         self._sizes *= np.column_stack([fading, fading**2])
         self._sizes += np.column_stack([size, (decays**2).sum(axis=1)])
@@ -169,7 +170,9 @@ def _doubt(values: FloatArray, n: FloatArray) -> FloatArray:
 _IS_SQUARES = np.array([name == "squares" for name in LabelledSums._fields])
 
 
-@lru_cache(maxsize=8)
 def _decays(n: int) -> FloatArray:
     """Return how much each sample of a round of n counts at its end, (m, n)."""
     return np.exp(-np.arange(n - 1, -1, -1.0) / MEMORIES[:, np.newaxis])
+
+
+_kept_decays = lru_cache(maxsize=8)(_decays)

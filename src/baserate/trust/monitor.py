@@ -346,7 +346,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
             evidence=self.evidence(in_alarm=in_alarm),
             needed=1.0 / self.alpha,
             correlation=dependence.correlation_ if dependence.dependent_ else dependence.low_,
-            sigma_min=told_apart(*self._band.kept()) if moved > MOVED else 1.0,
+            sigma_min=told_apart(*self._band.kept(), self.source_prior_) if moved > MOVED else 1.0,
             moved=moved,
             unknown=self.unknown_mass_,
         )

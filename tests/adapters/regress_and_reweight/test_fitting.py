@@ -27,9 +27,7 @@ def told_of(adapter, *holdout):
 
 def test_a_rare_class_is_no_confusion_for_a_tracker_that_reads_samples():
     """An AUC of 0.8: the mean probabilities are alike, because fraud is rare; single samples tell it all the same."""
-    told = told_of(RegressAndReweight(calibrator=None), *rare_fraud(1.19))
-    assert "apart" not in told
-    assert "cannot be tested" not in told
+    assert told_of(RegressAndReweight(calibrator=None), *rare_fraud(1.19)) == ""
     # An AUC of 0.56: here samples hardly do.
     told = told_of(RegressAndReweight(calibrator=None), *rare_fraud(0.2))
     assert "the model hardly tells classes 0, 1 apart: even if both were equally common" in told

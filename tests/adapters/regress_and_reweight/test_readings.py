@@ -302,7 +302,9 @@ def test_the_check_can_be_left_out():
 @pytest.mark.parametrize("gate", [True, False])
 def test_a_fallback_is_a_weight_below_one(gate, monkeypatch):
     """Over a stream that is honest, that lies, that repeats itself, and of which some labels come."""
-    monkeypatch.setattr(gates, "rehearse", lambda *holdout_and_mix, thin: 0.25 if holdout_and_mix[-1].max() > 0.7 else 1.0)
+    monkeypatch.setattr(
+        gates, "rehearse", lambda *holdout_and_mix, thin: 0.25 if holdout_and_mix[-1].max() > 0.7 else 1.0
+    )
     rng = np.random.default_rng(3)
     y = (rng.random(150) < 0.5).astype(int)
     second = rng.beta(1.0 + 2.0 * y, 3.0 - 2.0 * y)

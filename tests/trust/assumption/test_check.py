@@ -153,3 +153,15 @@ def test_what_is_found_is_said():
     assert "label shift would give" in str(found)
     assert found.evidence == pytest.approx(check.evidence_)
     assert found.too_many == (found.share > found.expected)
+
+
+@pytest.mark.parametrize("noise", [1.2, 2.0])
+def test_no_finding_has_more_evidence_than_the_check(noise):
+    rng = np.random.default_rng(0)
+    y = np.arange(800) % K
+    check = AssumptionCheck().fit(outputs(rng, y), y)
+    assert check.bets_
+    for _ in range(10):
+        check.update(outputs(rng, rng.integers(K, size=256), noise=noise))
+        assert all(finding.evidence <= check.evidence_ * (1.0 + 1e-9) for finding in check.explain())
+    assert check.explain()

@@ -227,9 +227,11 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         if not self.testable_:
             return []
         of_hull, of_bets = self._logs()
-        if of_bets > of_hull:
-            return [finding._replace(evidence=_SHARED * finding.evidence) for finding in self._bets.explain()]
-        return to_findings(self._hull.findings, np.zeros((0, 0))) if of_hull > 0.0 else []
+        found = self._bets.explain() if of_bets > of_hull else []
+        if of_hull >= of_bets and of_hull > 0.0:
+            found = to_findings(self._hull.findings, np.zeros((0, 0)))
+        share = _SHARED if self._bets.testable_ else 1.0
+        return [finding._replace(evidence=share * finding.evidence) for finding in found]
 
 
 def _untestable(labels: IntArray, n_classes: int, names: Sequence[Any] | None) -> str:
