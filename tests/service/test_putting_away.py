@@ -150,6 +150,23 @@ async def test_a_stream_that_a_batch_has_woken_is_put_away_in_its_turn(tmp_path)
 
 
 @in_loop
+async def test_a_stream_that_could_not_be_deleted_is_there_still(tmp_path, monkeypatch):
+    async with serving(tmp_path) as client:
+        await made(client, "a")
+        before = (await adapt(client, BATCHES[0], "a")).json()
+
+        async def fail(name, number):
+            raise UnavailableError("the disk is full")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(client.app.store, "delete", fail)
+            assert (await client.delete("/v1/streams/a")).status_code == 503
+        told = await adapt(client, BATCHES[1], "a")
+        assert (told.status_code, told.json()["round"]) == (200, before["round"] + 1)
+        assert (await client.delete("/v1/streams/a")).status_code == 204
+
+
+@in_loop
 async def test_a_stream_that_was_deleted_never_wakes(tmp_path):
     async with serving(tmp_path) as client:
         gone = await made(client, "a")

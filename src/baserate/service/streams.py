@@ -192,7 +192,11 @@ class Streams:
         stream = await self.get(name)
         self._running.pop(name, None)
         self._recent.pop(name, None)
-        await self.store.delete(name, await stream.retire())
+        try:
+            await self.store.delete(name, await stream.retire())
+        except ProblemError:
+            await self._load(name)  # it is there still
+            raise
         self._drop(name)
         self.hub.tell(News("stream", name, {"change": "deleted"}))
 
