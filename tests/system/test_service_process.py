@@ -1,5 +1,6 @@
 """A real server: killed and restarted, ended in an orderly way, traced to the disk."""
 
+import contextlib
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import pytest
 
 from ..proving.command import family
 from ..proving.kills import HELD, definition, killed
-from ..proving.process import ServerProcess
+from ..proving.process import ServerProcess, free_port
 from ..service.malformed import malformed
 from ..service.served import body as served_body
 
@@ -159,6 +160,40 @@ def test_if_one_process_is_killed_the_other_ends(tmp_path):
             while Path(f"/proc/{both[1]}").exists() and time.monotonic() < until:
                 time.sleep(0.05)
             assert not Path(f"/proc/{both[1]}").exists()
+
+
+def test_modules_are_not_looked_for_in_the_working_folder(tmp_path):
+    (tmp_path / "uvicorn.py").write_text("raise SystemExit('the wrong one')")
+    port = free_port()
+    words = [sys.executable, "-P", "-m", "baserate", "serve", "--data", str(tmp_path / "data"), "--port", str(port)]
+    with subprocess.Popen(words, cwd=tmp_path) as process:
+        until, ready = time.monotonic() + 60, False
+        while not ready and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.1)
+            with contextlib.suppress(httpx.TransportError):
+                ready = httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+        process.terminate()
+        assert ready
+        assert process.wait(30) == 0
+
+
+def test_batches_are_read_with_the_classes_that_a_stream_has_now(tmp_path):
+    rng, k = np.random.default_rng(3), 3
+    with ServerProcess(tmp_path) as server, httpx.Client(base_url=server.url, timeout=30) as http:
+        assert http.put("/v1/streams/a", json=definition()).status_code == 201
+        assert http.post("/v1/streams/a/adapt", json={"proba": np.full((5, k), 1 / k).tolist()}).status_code == 200
+        y = np.arange(400) % (k + 1)
+        held = rng.dirichlet(np.ones(k + 1), 400) * 0.5 + 0.5 * np.eye(k + 1)[y]
+        more = {"classes": [f"c{c}" for c in range(k + 1)], "holdout": {"proba": held.tolist(), "labels": []}}
+        more["holdout"]["labels"] = [f"c{c}" for c in y]
+        assert http.put("/v1/streams/a", params={"refit": "true"}, json=more).status_code == 200
+        batch = {"proba": held[:5].tolist(), "labels": ["c3", None, None, None, None]}
+        assert http.post("/v1/streams/a/adapt", json=batch).status_code == 200
+        flat = {"name": "proba", "datatype": "FP64", "shape": [5, k], "data": np.full((5, k), 1 / k).tolist()}
+        assert http.post("/v2/models/a/infer", json={"inputs": [flat]}).status_code == 422
+        http.delete("/v1/streams/a")
+        assert http.put("/v1/streams/a", json=definition()).status_code == 201
+        assert http.post("/v2/models/a/infer", json={"inputs": [flat]}).status_code == 200
 
 
 def test_one_process_does_both(tmp_path):

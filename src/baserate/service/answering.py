@@ -68,7 +68,11 @@ class Answering:
         if stream is None or mode == "predict":
             self._begin(self._take_slowly(number, name, mode, meant, batch_id, packed))
             return
-        done = stream.learn(unpack(packed), meant=meant, batch_id=batch_id, answer=mode == "adapt", packed=packed)
+        try:
+            done = stream.learn(unpack(packed), meant=meant, batch_id=batch_id, answer=mode == "adapt", packed=packed)
+        except Exception as error:  # it would break the link
+            self._refuse(number, error)
+            return
         done.add_done_callback(partial(self._taken, number))
 
     def _taken(self, number: int, done: "asyncio.Future[Answer]") -> None:
@@ -100,7 +104,7 @@ class Answering:
         try:
             found: Any
             if what == "definition":
-                found = (await self._streams.get(rest[0])).definition
+                found = (await self._streams.renewed(rest[0])).definition
             elif what == "keys":
                 found = await self._store.keys()
             elif what == "secret":

@@ -54,7 +54,7 @@ class Front:
     def __init__(self, briefing: Briefing) -> None:
         self.calls = Calls()
         self.link = Link(self._hear, self._end)
-        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+        self.begun, self.ended, self.over = asyncio.Event(), asyncio.Event(), False
         self._parts: dict[int, asyncio.Queue[list[Any]]] = {}
         self._number = 0
         settings, metrics = briefing.settings, RequestMetrics()
@@ -80,7 +80,7 @@ class Front:
             self.ended.set()
 
     def _end(self) -> None:
-        if not self.ended.is_set():
+        if not self.over:
             os._exit(1)  # the other process was killed: there is nothing to finish, and the next one needs the port
 
     def call(self, what: str, *rest: Any) -> "asyncio.Future[Any]":
@@ -172,6 +172,11 @@ class _Streams:
             self._known[name] = found
         return found
 
+    async def renewed(self, name: str) -> _Stream:
+        """Return a stream with the definition that it has now."""
+        self.forget(name)
+        return await self.get(name)
+
     def forget(self, name: str) -> None:
         """Ask for the definition anew the next time."""
         self._known.pop(name, None)
@@ -203,9 +208,11 @@ async def _run(link: socket.socket, bound: socket.socket, briefing: Briefing) ->
     gc.set_threshold(20_000, 20, 20)
     server = WebServer(front.asgi)
     serving = asyncio.create_task(server.serve(sockets=[bound]))
-    await front.ended.wait()
+    ended = asyncio.create_task(front.ended.wait())
+    await asyncio.wait([serving, ended], return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
-    await serving
+    await serving  # raises what ended it, if the other process did not
+    front.over = True
     front.link.close()
     await asyncio.sleep(0)
 

@@ -30,6 +30,10 @@ class Hub:
         """Tell whether anybody listens to a stream."""
         return any(name in (None, stream) for name in self._queues.values())
 
+    def followed(self, stream: str) -> bool:
+        """Tell whether anybody listens to just that stream."""
+        return stream in self._queues.values()
+
     @contextmanager
     def listen(self, stream: str | None) -> "Iterator[asyncio.Queue[News | None]]":
         """Listen to one stream, or to all."""

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from baserate.service._web import msgspec
 from baserate.service.definitions import Definition, Holdout
@@ -29,6 +29,7 @@ from baserate.service.state import StreamState
 from baserate.service.store import QuickTurn, SeenBatch, Store, StoredStream, Turn
 
 _log = logging.getLogger("baserate.service")
+T = TypeVar("T")
 WORTH_A_SNAPSHOT = 100
 """Entries of a log from which on a stream that is put away gets a snapshot, so that it is quickly there again."""
 LARGE = 2_000
@@ -83,6 +84,7 @@ class RunningStream:
         self._asked: list[_Ask] = []
         self._task: asyncio.Task[None] | None = None
         self._flight: asyncio.Future[None] | None = None
+        self._retired = False
 
     @property
     def definition(self) -> Definition:
@@ -103,19 +105,21 @@ class RunningStream:
 
     async def load(self) -> None:
         """Read the state from the store, and make again what came after its snapshot."""
-        stored = await self._store.load(self.name)
+        stored = None if self._retired else await self._store.load(self.name)
         if stored is None:
             self._state = self._definition = self._glance = None
             raise NotKnownError(f"there is no stream {self.name!r}; make it with PUT /v1/streams/{self.name}.")
-        await asyncio.to_thread(self._restore, stored)
+        await self._restore(stored)
 
-    def _restore(self, stored: StoredStream) -> None:
-        state = StreamState.loads(stored.snapshot)
+    async def _restore(self, stored: StoredStream) -> None:
+        # Nobody sees it before it is complete.
+        state = await asyncio.to_thread(StreamState.made_again, stored.snapshot, stored.log)
         self._log_entries, self._log_bytes = 0, 0
         self.number, self.created, self.last_entry = stored.number, stored.created, stored.snapshot_at
         self._snapshot_bytes = len(stored.snapshot)
+        for number, data in stored.log:
+            self._count(number, len(data))
         self._state, self._definition, self._glance = state, state.definition, None
-        self._catch_up(stored.log)
 
     def _catch_up(self, log: Any) -> None:
         for number, data in log:
@@ -161,13 +165,11 @@ class RunningStream:
             found: Answer = await self.learn(rows, meant=meant, batch_id=batch_id, answer=mode == "adapt")
             return found
         await self.catch_up()
-        definition = self.state.definition
-        if definition.fingerprint != meant:
+        state = await self.look(lambda stream: stream.state)
+        if state.definition.fingerprint != meant:
             raise RenewedError("the stream was defined anew while the request was read; send it again.")
-        proba = floats(rows.proba, rows.n, len(definition.classes))
-        if rows.n >= LARGE:
-            return await asyncio.to_thread(self.state.predict, proba)
-        return self.state.predict(proba)
+        proba = floats(rows.proba, rows.n, state.n_classes)
+        return await asyncio.to_thread(state.predict, proba) if rows.n >= LARGE else state.predict(proba)
 
     async def refit(self, holdout: Holdout) -> None:
         """Go on with a redeployed model."""
@@ -177,6 +179,12 @@ class RunningStream:
         """Take in what other servers have learned, and read the state again if the last commit failed."""
         if self._store.shared or self._state is None:
             await self._ask()
+
+    async def look(self, read: "Callable[[RunningStream], T]") -> T:
+        """Return what is read off the state, which may have been put away while the caller waited for something."""
+        while self._state is None:
+            await self._ask()
+        return read(self)
 
     @property
     def is_read(self) -> bool:
@@ -267,7 +275,7 @@ class RunningStream:
     async def retire(self) -> int:
         """Take in nothing any more, and return the number under which the store has the stream."""
         await self.idle()
-        number, self.number = self.number, -1
+        number, self.number, self._retired = self.number, -1, True
         return number
 
     async def _work(self) -> None:
@@ -286,7 +294,7 @@ class RunningStream:
             turn = await self._store.begin(self.name, self.number, self.last_entry)
             try:
                 if turn.renewed is not None:
-                    await asyncio.to_thread(self._restore, turn.renewed)
+                    await self._restore(turn.renewed)
                 self._catch_up(turn.missed)
                 for one in asked:
                     try:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
@@ -108,10 +109,13 @@ async def _serve_alone(asgi: ASGIApp, bound: socket.socket, ending: asyncio.Even
 async def _serve_behind(app: App, place: Place, bound: socket.socket, ending: asyncio.Event) -> None:
     """Let another process speak HTTP, and answer what it asks."""
     ours, theirs = socket.socketpair()
-    told = msgspec.json.encode(Briefing(place.settings, tuple(place.hosts), logging.getLevelName(_log.level).lower()))
+    level = logging.getLevelName(_log.getEffectiveLevel()).lower()
+    told = msgspec.json.encode(Briefing(place.settings, tuple(place.hosts), level))
     numbers = [str(theirs.fileno()), str(bound.fileno())]
-    words = [sys.executable, "-m", "baserate.service.front", *numbers, told.decode()]
-    front = await asyncio.create_subprocess_exec(*words, pass_fds=[theirs.fileno(), bound.fileno()])
+    # Modules are found where this process finds them: with -m alone, they would be looked for in the working folder.
+    words = [sys.executable, "-P", "-m", "baserate.service.front", *numbers, told.decode()]
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(path).absolute()) for path in sys.path)}
+    front = await asyncio.create_subprocess_exec(*words, pass_fds=[theirs.fileno(), bound.fileno()], env=where)
     theirs.close()
     bound.close()
     lost = asyncio.Event()

@@ -17,6 +17,8 @@ except ModuleNotFoundError as error:
 
 GRACE = 20
 """Seconds that requests under way have when the server ends."""
+BACKLOG = 1024
+"""Connections that may wait to be taken."""
 
 
 class WebServer(uvicorn.Server):
@@ -34,7 +36,7 @@ class WebServer(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE,
                 timeout_keep_alive=30,
                 h11_max_incomplete_event_size=64 * 1024,
-                backlog=1024,
+                backlog=BACKLOG,
             )
         )
 
@@ -44,11 +46,16 @@ class WebServer(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket at an address. Raises `OSError` if it cannot be had."""
+    """Return a socket that listens at an address. Raises `OSError` if it cannot be had.
+
+    It listens at once: two sockets may have the same address as long as neither does, and uvloop keeps silent about
+    the one that comes too late.
+    """
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(BACKLOG)
     except OSError:
         bound.close()
         raise

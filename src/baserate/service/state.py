@@ -1,6 +1,7 @@
 """StreamState: an adapter with what the service adds to it. Knows nothing of HTTP, of disks, or of the time."""
 
 import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from baserate.service.entries import (
     Shadow,
     floats,
     integers,
+    unpack,
 )
 from baserate.service.problems import InvalidError
 from baserate.service.waiting import Waiting
@@ -308,6 +310,15 @@ class StreamState:
         loaded.rows_seen, loaded.labels_seen = found.rows_seen, found.labels_seen
         loaded._buffered, loaded.waiting = found.buffered, found.waiting
         return loaded
+
+    @classmethod
+    def made_again(cls, snapshot: bytes, log: Iterable[tuple[int, bytes]]) -> Self:
+        """Return a state from the bytes of an earlier one, and of the numbered entries that came after it."""
+        made = cls.loads(snapshot)
+        for _, data in log:
+            made.apply(unpack(data), answer=False)
+        made.events.clear()
+        return made
 
 
 def _chosen(rows: Rows) -> FloatArray:

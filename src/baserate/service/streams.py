@@ -78,6 +78,8 @@ class Streams:
 
     async def _use(self, stream: RunningStream) -> None:
         """Take down that a stream is in memory, and put others away if there are too many."""
+        if self._running.get(stream.name) is not stream:  # it was deleted while it was read
+            return
         self._recent[stream.name] = stream
         self._recent.move_to_end(stream.name)
         if len(self._recent) <= self.settings.max_loaded:
@@ -86,6 +88,8 @@ class Streams:
             for _ in range(len(self._recent) - self.settings.max_loaded):
                 name, oldest = next(iter(self._recent.items()))
                 self._recent.move_to_end(name)
+                if self.hub.followed(name):
+                    continue
                 with contextlib.suppress(ProblemError):
                     if await oldest.put_away():
                         self._recent.pop(name, None)
@@ -119,8 +123,8 @@ class Streams:
         found = self._running.get(name)
         if found is None or self.ending or self.starting or not found.is_read:
             return None
-        if name in self._recent:
-            self._recent.move_to_end(name)
+        self._recent[name] = found
+        self._recent.move_to_end(name)
         return found
 
     async def get(self, name: str) -> RunningStream:
@@ -137,6 +141,12 @@ class Streams:
         await self._use(found)
         return found
 
+    async def renewed(self, name: str) -> RunningStream:
+        """Return a stream with the definition that it has now, which another server may have changed."""
+        found = await self.get(name)
+        await found.catch_up()
+        return found
+
     async def put(self, name: str, holdout: Holdout, *, refit: bool) -> bool:
         """Make a stream, or go on with a redeployed model; True if it is new.
 
@@ -145,14 +155,13 @@ class Streams:
         async with self._fitting:  # one at a time: warnings are collected, which threads must not do at once
             for _ in range(2):
                 try:
-                    stream = await self.get(name)
-                    await stream.catch_up()
+                    stream = await self.renewed(name)
                 except NotKnownError:
                     self._drop(name)
                     if await self._create(name, holdout):
                         return True
                     continue  # another server was faster
-                if stream.state.definition.fingerprint == holdout.definition.fingerprint:
+                if stream.definition.fingerprint == holdout.definition.fingerprint:
                     return False
                 if not refit:
                     raise ConflictError(
@@ -183,7 +192,11 @@ class Streams:
         stream = await self.get(name)
         self._running.pop(name, None)
         self._recent.pop(name, None)
-        await self.store.delete(name, await stream.retire())
+        try:
+            await self.store.delete(name, await stream.retire())
+        except ProblemError:
+            await self._load(name)  # it is there still
+            raise
         self._drop(name)
         self.hub.tell(News("stream", name, {"change": "deleted"}))
 

@@ -77,3 +77,13 @@ async def test_a_commit_that_fails_fails_all_of_it_and_nothing_after(tmp_path):
     await writer.write(insert(4))
     assert kept(tmp_path) == [1, 4]
     await writer.close()
+
+
+@in_loop
+async def test_whatever_goes_wrong_those_who_wait_hear_of_it(tmp_path):
+    writer = GroupWriter(lambda: opened(tmp_path), asyncio.get_running_loop())
+    with pytest.raises(UnavailableError, match="too large"):
+        await asyncio.wait_for(writer.write(insert(1, 2**70)), 5)
+    await writer.write(insert(2))
+    assert kept(tmp_path) == [2]
+    await writer.close()

@@ -11,9 +11,8 @@ from baserate.service.bodies import AdaptBody, Batch, check_batch_id, check_name
 from baserate.service.definitions import Definition, Label
 from baserate.service.entries import Answer, floats, rows_entry
 from baserate.service.exchange import JSON, answer, choice, kind_of, read_body, settings_of, takers_of, wrong_type
-from baserate.service.problems import RenewedError
 from baserate.service.tables import ARROW, ARROW_FILE, read_table_batch, write_table
-from baserate.service.taking import TakingStream
+from baserate.service.taking import TakingStream, as_defined
 
 
 async def adapt(request: Request) -> Response:
@@ -24,18 +23,15 @@ async def adapt(request: Request) -> Response:
     if kind not in (JSON, ARROW, ARROW_FILE):
         raise wrong_type(kind, (JSON, ARROW, ARROW_FILE))
     data = await read_body(request)
-    for last in (False, True):
-        definition = stream.definition
-        try:
-            found = await ask(stream, await _batch(request, kind, data, definition), definition, mode)
-            break
-        except RenewedError:  # somebody defined the stream anew in between: read the body with its new classes
-            if last:
-                raise
-            stream = await streams.get(name)
+
+    async def read_and_ask(stream: TakingStream, definition: Definition) -> tuple[Answer, list[Label]]:
+        batch = await _batch(request, kind, data, definition)
+        return await ask(stream, batch, definition, mode), definition.classes
+
+    found, classes = await as_defined(stream, streams.renewed, read_and_ask)
     if kind == JSON or request.headers.get("accept") == JSON:
-        return answer(tell_answer(found, definition.classes))
-    return await asyncio.to_thread(_tell_table, found, definition.classes)
+        return answer(tell_answer(found, classes))
+    return await asyncio.to_thread(_tell_table, found, classes)
 
 
 async def ask(stream: TakingStream, batch: Batch, definition: Definition, mode: str) -> Answer:

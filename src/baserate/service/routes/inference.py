@@ -10,12 +10,13 @@ from baserate.protocols import FloatArray
 from baserate.service._web import Request, Response, Route
 from baserate.service.answers import labels_of
 from baserate.service.bodies import check_name, check_rows, decode, from_scores, make_batch
-from baserate.service.definitions import Definition
-from baserate.service.entries import floats
+from baserate.service.definitions import Definition, Label
+from baserate.service.entries import Answer, floats
 from baserate.service.exchange import answer, read_json, settings_of, takers_of
 from baserate.service.inference_body import InferenceBody, Tensor
-from baserate.service.problems import InvalidError, RenewedError
+from baserate.service.problems import InvalidError
 from baserate.service.routes.batches import ask
+from baserate.service.taking import TakingStream, as_defined
 
 _MODES = ("adapt", "predict", "learn")
 _NUMBERS = ("FP64", "FP32", "FP16")
@@ -42,26 +43,22 @@ async def infer(request: Request) -> Response:
             "inputs",
         )
     others = {tensor.name: _flat(tensor) for tensor in body.inputs if tensor.name in ("ids", "labels")}
-    for last in (False, True):
-        definition = stream.definition
+
+    async def read_and_ask(stream: TakingStream, definition: Definition) -> tuple[Answer, list[Label]]:
         proba = _proba(tensors[0], definition)
         check_rows(len(proba), settings_of(request), "inputs[0].data")
         labels, ids = others.get("labels"), others.get("ids")
         if ids is not None and not all(name is None or type(name) in (str, int) for name in ids):
             raise InvalidError("ids holds neither text nor whole numbers.", "ids")
-        try:
-            batch = make_batch(proba, labels, ids, batch_id, definition.classes)
-            found = await ask(stream, batch, definition, str(mode))
-            break
-        except RenewedError:
-            if last:
-                raise
-            stream = await streams.get(name)
-    k = len(definition.classes)
+        batch = make_batch(proba, labels, ids, batch_id, definition.classes)
+        return await ask(stream, batch, definition, str(mode)), definition.classes
+
+    found, classes = await as_defined(stream, streams.renewed, read_and_ask)
+    k = len(classes)
     outputs: list[dict[str, Any]] = []
     if found.proba is not None:
         adapted = floats(found.proba, found.n, k)
-        names = [str(name) for name in labels_of(adapted, definition.classes)]
+        names = [str(name) for name in labels_of(adapted, classes)]
         outputs += [
             {"name": "proba", "shape": [found.n, k], "datatype": "FP64", "data": adapted.ravel().tolist()},
             {"name": "labels", "shape": [found.n], "datatype": "BYTES", "data": names},

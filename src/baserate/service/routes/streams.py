@@ -14,6 +14,7 @@ from baserate.service.bodies import (
     read_labels,
     read_stream,
 )
+from baserate.service.definitions import Definition
 from baserate.service.entries import Forgotten, Labels, Shadow
 from baserate.service.exchange import (
     JSON,
@@ -28,11 +29,11 @@ from baserate.service.exchange import (
     wrong_type,
 )
 from baserate.service.points import thin, unpack_point
-from baserate.service.problems import RenewedError
 from baserate.service.readings import tell_stream, tell_summary
 from baserate.service.running import RunningStream
 from baserate.service.state import StreamState
 from baserate.service.tables import TABLES, read_table_stream
+from baserate.service.taking import as_defined
 
 
 async def get_all(request: Request) -> Response:
@@ -64,14 +65,14 @@ async def put(request: Request) -> Response:
         raise wrong_type(kind, (JSON, *TABLES))
     streams = streams_of(request)
     made = await streams.put(name, holdout, refit=refit)
-    return answer(tell_stream(await streams.get(name)), 201 if made else 200)
+    return answer(await (await streams.get(name)).look(tell_stream), 201 if made else 200)
 
 
 async def get(request: Request) -> Response:
     """Everything that a stream says about itself."""
     stream = await _stream(request)
     await stream.catch_up()
-    return answer(tell_stream(stream))
+    return answer(await stream.look(tell_stream))
 
 
 async def _stream(request: Request) -> RunningStream:
@@ -83,7 +84,7 @@ async def patch(request: Request) -> Response:
     stream = await _stream(request)
     body = decode(await read_json(request), ChangeBody)
     await stream.learn(Shadow(time.time(), body.shadow))
-    return answer(tell_stream(stream))
+    return answer(await stream.look(tell_stream))
 
 
 async def delete(request: Request) -> Response:
@@ -96,17 +97,15 @@ async def labels(request: Request) -> Response:
     """Take in labels that come late."""
     stream = await _stream(request)
     body = decode(await read_json(request), LabelsBody)
-    for last in (False, True):
-        definition = stream.definition
+
+    async def read_and_ask(stream: RunningStream, definition: Definition) -> dict[str, int]:
         ids, columns, chosen = read_labels(body, definition.classes, settings_of(request))
-        try:
-            entry = Labels(time.time(), ids, columns.tobytes(), None if chosen is None else chosen.tobytes())
-            found = await stream.learn(entry, meant=definition.fingerprint)
-            break
-        except RenewedError:
-            if last:
-                raise
-    return answer({"found": found, "unknown": int((columns >= 0).sum()) - found, "waiting": len(stream.state.waiting)})
+        entry = Labels(time.time(), ids, columns.tobytes(), None if chosen is None else chosen.tobytes())
+        found = await stream.learn(entry, meant=definition.fingerprint)
+        waiting = await stream.look(lambda stream: len(stream.state.waiting))
+        return {"found": found, "unknown": int((columns >= 0).sum()) - found, "waiting": waiting}
+
+    return answer(await as_defined(stream, streams_of(request).renewed, read_and_ask))
 
 
 async def forget(request: Request) -> Response:
@@ -142,7 +141,8 @@ async def requests(request: Request) -> Response:
     stream = await _stream(request)
     n = whole(request, "n", 20, 1, 1_000)
     await stream.catch_up()
-    return answer({"requests": await asyncio.to_thread(worth_labelling, stream.state, n)})
+    state = await stream.look(lambda stream: stream.state)
+    return answer({"requests": await asyncio.to_thread(worth_labelling, state, n)})
 
 
 def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:

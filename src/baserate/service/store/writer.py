@@ -1,6 +1,7 @@
 """GroupWriter: many commits with one fsync, which a thread waits for."""
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -93,7 +94,7 @@ class GroupWriter:
                     outcomes[i] = error
                     connection.execute("ROLLBACK TO job")
                 connection.execute("RELEASE job")
-        except sqlite3.Error as error:
+        except Exception as error:  # whatever it is, those who wait have to hear of it
             self._tell(jobs, outcomes, error)
             return
         committing = self._loop.run_in_executor(self._thread, connection.execute, "COMMIT")
@@ -105,7 +106,8 @@ class GroupWriter:
             self.commits += 1
         else:
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # the next one to begin fails, and tries it again
+                    self._connection.execute("ROLLBACK")
             failure = UnavailableError(f"the store could not be written ({error}); nothing was counted.")
             outcomes = [failure] * len(jobs)
         for job, outcome in zip(jobs, outcomes, strict=True):
