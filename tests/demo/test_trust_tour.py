@@ -32,7 +32,8 @@ def test_the_band_holds_the_truth_and_the_accuracy_is_right_as_long_as_it_is_lab
     assert ((low <= truth) & (truth <= high)).mean() > 0.85
     assert np.abs(share - truth).mean() < 0.08
     assert np.abs(found.accuracy[calm, 0] - found.right[calm]).mean() < 0.03
-    assert found.right[-1] < found.accuracy[-1, 1] - 0.05  # which is why there is an alarm
+    assert found.right[-1] < found.accuracy[-1, 0] - 0.05  # which is why there is an alarm,
+    assert found.accuracy[-1, 1] <= found.right[-1]  # and why the limits say less after it
 
 
 def test_one_round_is_enough():

@@ -5,7 +5,6 @@ ends.
 """
 
 import asyncio
-import contextlib
 import gc
 import os
 import signal
@@ -36,7 +35,7 @@ from baserate.service.refusing import HANDLERS
 from baserate.service.routes import batches, inference
 from baserate.service.security import Gatekeeper
 from baserate.service.settings import Settings
-from baserate.service.sockets import WebServer
+from baserate.service.sockets import WebServer, run
 from baserate.service.store.protocol import StoredKey
 
 
@@ -223,12 +222,7 @@ def main() -> None:
     briefing = msgspec.json.decode(told, type=Briefing)
     set_up_logs(briefing.log_level)
     work = _run(socket.socket(fileno=link), socket.socket(fileno=bound), briefing)
-    with contextlib.suppress(ModuleNotFoundError):
-        import uvloop
-
-        uvloop.run(work)
-        return
-    asyncio.run(work)
+    run(work)
 
 
 if __name__ == "__main__":

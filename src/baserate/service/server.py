@@ -21,7 +21,7 @@ from baserate.service.front import Briefing
 from baserate.service.problems import ProblemError
 from baserate.service.security import is_loopback
 from baserate.service.settings import Settings
-from baserate.service.sockets import GRACE, WebServer, bind
+from baserate.service.sockets import GRACE, WebServer, bind, run
 from baserate.service.store import open_store
 from baserate.service.warm import warm_up
 
@@ -64,12 +64,7 @@ class Place:
 
 def serve(place: Place) -> None:
     """Serve until a signal comes; return when everything that was under way is finished."""
-    with contextlib.suppress(ModuleNotFoundError):
-        import uvloop
-
-        uvloop.run(_serve(place))
-        return
-    asyncio.run(_serve(place))
+    run(_serve(place))
 
 
 async def _serve(place: Place) -> None:

@@ -1,8 +1,10 @@
 """WebServer: the settings with which sockets are served; the only import of uvicorn."""
 
+import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any
 
 from baserate.service._web import ASGIApp
 
@@ -19,6 +21,16 @@ GRACE = 20
 """Seconds that requests under way have when the server ends."""
 BACKLOG = 1024
 """Connections that may wait to be taken."""
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end, in uvloop where that is installed."""
+    with contextlib.suppress(ModuleNotFoundError):
+        import uvloop
+
+        uvloop.run(work)
+        return
+    asyncio.run(work)
 
 
 class WebServer(uvicorn.Server):

@@ -7,9 +7,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.adapters._source import changes_nothing
+from baserate.adapters._source import calibrate, changes_nothing
 from baserate.adapters.regress_and_reweight.abilities import correctable, idling, restartable
-from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, read_holdout, same_columns
+from baserate.adapters.regress_and_reweight.columns import NamedHoldout, Names, arranged, read_holdout, same_columns
 from baserate.adapters.regress_and_reweight.fitting import Parts, fit_parts
 from baserate.adapters.regress_and_reweight.late_labels import Ids, Labels, LateLabels, whole_round
 from baserate.adapters.regress_and_reweight.previous_classes import carried_over, check_previous
@@ -233,17 +233,6 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self._correction.start(self.tracker_.predict())
         self._late, self.rounds_, self._selection = LateLabels(self._late.at_most), 0, None
 
-    def predict_proba(self, proba: ArrayLike) -> FloatArray:
-        """Return the adapted probabilities of a batch; changes nothing.
-
-        A row whose possible classes all have a prior of zero is returned calibrated, but uncorrected. In shadow mode,
-        and while the gate has switched the correction off, all rows are returned unchanged.
-        """
-        with self.guard.lock:
-            raw = self.check_rows(proba)
-            own = self._correction.off_ or not self.enabled
-            return raw.copy() if own else self._foresee(raw, self.calibrate(raw))[0]
-
     def update(self, proba: ArrayLike, y: Labels = None, *, ids: Ids = None, y_probability: Labels = None) -> None:
         """Learn from one round.
 
@@ -388,6 +377,16 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         idling(self.tracker_).idle(rounds)
         self.rounds_ += rounds
         self._correction.jump(self.tracker_.predict(), self.rounds_)
+
+    def check_rows(self, proba: ArrayLike) -> FloatArray:
+        """Check a batch of probabilities, without calibrating it."""
+        check_fitted(self, "source_prior_")
+        proba = proba if self.columns_ is None else arranged(proba, self.columns_)
+        return check_proba(proba, len(self.source_prior_))
+
+    def calibrate(self, rows: FloatArray) -> FloatArray:
+        """Calibrate a checked batch."""
+        return rows if self._is_calibrated else calibrate(rows, self.calibrator_, self._calibration_offsets)
 
     @classmethod
     def examples(cls) -> list[Self]:

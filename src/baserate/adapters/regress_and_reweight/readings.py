@@ -1,13 +1,12 @@
 """TrustReadings: the read-only attributes of a fitted adapter: its prior, its limits, its alarms."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters._sightings import sightings
-from baserate.adapters._source import calibrate
-from baserate.adapters.regress_and_reweight.columns import arranged
 from baserate.adapters.regress_and_reweight.correction import Correction
 from baserate.adapters.regress_and_reweight.label_requests import (
     LabelRequests,
@@ -18,7 +17,7 @@ from baserate.adapters.regress_and_reweight.label_requests import (
 from baserate.adapters.regress_and_reweight.late_labels import LateLabels
 from baserate.class_labels import ClassNames
 from baserate.guard import Guard, copied_alone, guarded
-from baserate.protocols import Calibrator, FloatArray, IntArray, Tracker
+from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
 from baserate.trust.doubt import Doubt, widened
@@ -26,7 +25,7 @@ from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 from baserate.trust.prediction_sets import least_probabilities, prediction_sets
 from baserate.trust.spread import LabelSpread
-from baserate.validation import check_fitted, check_integer, check_proba, check_real, check_rng
+from baserate.validation import check_fitted, check_integer, check_real, check_rng
 
 
 class TrustReadings(Component):
@@ -47,9 +46,9 @@ class TrustReadings(Component):
     _late: LateLabels
     columns_: list[str] | None = None
     class_names_: ClassNames | None = None
-    calibrator_: Calibrator | None
-    _is_calibrated: bool
-    _calibration_offsets: FloatArray | None
+    check_rows: Callable[[ArrayLike], FloatArray]
+    calibrate: Callable[[FloatArray], FloatArray]
+    _foresee: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
     _selection: LabelSelection | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -60,15 +59,16 @@ class TrustReadings(Component):
         missing = {name for name in ("columns_", "class_names_", "_selection") if state.get(name) is None}
         return {name: value for name, value in state.items() if name not in missing}
 
-    def check_rows(self, proba: ArrayLike) -> FloatArray:
-        """Check a batch of probabilities, without calibrating it."""
-        check_fitted(self, "source_prior_")
-        proba = proba if self.columns_ is None else arranged(proba, self.columns_)
-        return check_proba(proba, len(self.source_prior_))
+    def predict_proba(self, proba: ArrayLike) -> FloatArray:
+        """Return the adapted probabilities of a batch; changes nothing.
 
-    def calibrate(self, rows: FloatArray) -> FloatArray:
-        """Calibrate a checked batch."""
-        return rows if self._is_calibrated else calibrate(rows, self.calibrator_, self._calibration_offsets)
+        A row whose possible classes all have a prior of zero is returned calibrated, but uncorrected. In shadow mode,
+        and while the gate has switched the correction off, all rows are returned unchanged.
+        """
+        with self.guard.lock:
+            raw = self.check_rows(proba)
+            own = self._correction.off_ or not self.enabled
+            return raw.copy() if own else self._foresee(raw, self.calibrate(raw))[0]
 
     @property
     def classes_(self) -> NDArray[Any]:

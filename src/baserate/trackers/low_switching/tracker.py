@@ -343,5 +343,4 @@ class LowSwitching(Beginning, saved_as="low_switching"):
             cls(FLHFTL(3)),
             cls(FollowTheHistory(3), sigma2=0.1, horizon=100),
             cls(FLHFTL(3, experts="window"), threshold="theory"),
-            cls(FLHFTL(3), threshold="theory", literal=True),
         ]
