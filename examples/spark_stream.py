@@ -3,7 +3,7 @@
 
 Files stand in for a topic, and every shop has a class mix of its own that drifts.
 
-Needs ``pip install "baserate[spark]"`` and a Java runtime. Run it: ``python examples/spark_stream.py``
+Needs ``pip install ".[spark]"`` and a Java runtime. Run it: ``python examples/spark_stream.py``
 """
 
 import os

@@ -555,7 +555,7 @@ def test_rounds_and_summary_say_how_dependent_samples_are_and_how_much_is_correc
         assert found["correction_weight"] == adapter.correction_weight_
     shown = " ".join(CliRunner().invoke(app, ["inspect", "kept"]).stdout.split())
     assert f"Weight of the correction: {100 * adapter.correction_weight_:.0f} %." in shown
-    assert f"Serial correlation of the samples: {adapter.serial_correlation_:.2f} " in shown
+    assert f"Serial correlation of the samples: {adapter.serial_correlation_:z.2f} " in shown
 
 
 def test_keys_have_no_serial_correlation_and_no_weight(tmp_path):

@@ -52,6 +52,11 @@ class TestScore:
         held_both.write_csv("hb.csv")
         stream_both.drop("label").write_csv("sb.csv")
 
+    def test_a_proposed_name_can_be_pasted_into_a_shell(self):
+        self.files()
+        pl.read_csv("h.csv").select("label", pl.col("score").alias("Risk Score (%)")).write_csv("spaced.csv")
+        assert "add --score 'Risk Score (%)'" in refused(adapt("s.csv", "-o", "o.csv", holdout="spaced.csv"))
+
     @pytest.mark.parametrize(
         "words", [["--score", "score"], ["--score", "percent", "--percent"], ["--score", "logit", "--logits"]]
     )

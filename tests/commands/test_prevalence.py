@@ -51,7 +51,9 @@ def test_weeks_with_audits(folder):
         "--report", report,
     )  # fmt: skip
     assert found.exit_code == 0, found.output
-    assert "Share of spam" in found.output
+    said = " ".join(found.output.split())
+    assert "Share of spam" in said
+    assert ") in the period from 2026-01-05, " in said
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert len(rows) == 10 * 2
     spam = [row for row in rows if row["class"] == "spam"]

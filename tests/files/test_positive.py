@@ -20,6 +20,7 @@ def test_the_named_class_wins_over_a_usual_name():
     ("names", "positive", "said"),
     [
         (["fraud", "good"], None, "Add --positive fraud or --positive good"),
+        (["no fraud", "fraud"], None, "Add --positive 'no fraud' or --positive fraud"),
         (["yes", "1"], None, "which class is the positive one"),
         (["fraud", "good"], "Fraud", "--positive Fraud is no class; give one of fraud, good"),
         (["a", "b", "c"], "a", "this one has 3: a, b, c"),

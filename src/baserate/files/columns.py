@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -161,7 +162,7 @@ def find_classes(
             file,
             f"expected a column of probabilities for each of at least two classes, beginning with {prefix!r}; there is "
             f"{found} of that kind among {listed(reader.columns)}. Give another --prefix{other}, or name them with "
-            f"--columns; for one column with the score of a model of two classes, add --score {score}",
+            f"--columns; for one column with the score of a model of two classes, add --score {shlex.quote(score)}",
         )
     names = [name.removeprefix(prefix) or name for name in chosen]
     named = Classes(chosen, names if len(set(names)) == len(names) else chosen, scale=outputs.scale)

@@ -1,6 +1,7 @@
 """The positive class of a model with two classes: the one that a score, a threshold or a pair of costs is about."""
 
 from collections.abc import Sequence
+from shlex import quote
 
 from baserate.files.errors import listed
 
@@ -27,7 +28,7 @@ def positive_class(names: Sequence[str], positive: str | None = None) -> int:
     usual = [i for i, name in enumerate(names) if name.lower() in _USUAL]
     if len(usual) != 1:
         raise ValueError(
-            f"which class is the positive one, {names[0]} or {names[1]}? Add --positive {names[0]} or "
-            f"--positive {names[1]}."
+            f"which class is the positive one, {names[0]} or {names[1]}? Add --positive {quote(names[0])} or "
+            f"--positive {quote(names[1])}."
         )
     return usual[0]

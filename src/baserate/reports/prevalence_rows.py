@@ -58,5 +58,7 @@ def sentence(result: PrevalenceResult) -> str:
     top = int(best.prior[:, c].argmax())
     ends = (f"{percent(best.prior[t, c])} ({percent_range(best.low[t, c], best.high[t, c])})" for t in (0, -1, top))
     first, last, highest = ends
-    peak = f", at most {highest} in {periods[top]}" if 0 < top < len(periods) - 1 else ""
-    return f"Share of {name}{whose}: {first} in {periods[0]}, {last} in {periods[-1]}{peak}."
+    dated = not periods[0].startswith("rows ")  # a date is where a period begins
+    one, other = ("the period from ", "the one from ") if dated else ("", "")
+    peak = f"; highest at {highest} in {other}{periods[top]}" if 0 < top < len(periods) - 1 else ""
+    return f"Share of {name}{whose}: {first} in {one}{periods[0]}, {last} in {other}{periods[-1]}{peak}."

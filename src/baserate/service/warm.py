@@ -17,18 +17,18 @@ def warm_up(n_classes: int = 3) -> None:
     odds = np.exp(rng.normal(4.0 * np.eye(n_classes)[y], 1.0))
     proba = odds / odds.sum(axis=1, keepdims=True)
     classes: list[Label] = [str(c) for c in range(n_classes)]
-    for options in (Options(transductive=True), Options(), Options(round_rows=30)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings():  # about these rows, which are nobody's
+        warnings.simplefilter("ignore")
+        for options in (Options(transductive=True), Options(), Options(round_rows=30)):
             state = StreamState.fit(define(classes, proba, [classes[c] for c in y], options), 0.0)
-        for i in range(10):
-            part = slice(20 * i % 160, 20 * i % 160 + 20)
-            ids: list[str | None] = [f"{i}-{j}" for j in range(len(proba[part]))]
-            told = np.where(y[part] == 0, 0, -1)
-            state.apply(rows_entry(0.0, proba[part], told if i % 2 else None, ids))
-        state.apply(Labels(1.0, ["1-1", "2-2"], np.array([1, 0]).tobytes()))
-        state.apply(Shadow(1.0, True))
-        for rows in (proba, proba[y == 0]) * 5:
-            state.apply(rows_entry(0.0, rows))
-        state.predict(proba[:1])
-        read_point(StreamState.loads(state.dumps()), 1.0, None)
+            for i in range(10):
+                part = slice(20 * i % 160, 20 * i % 160 + 20)
+                ids: list[str | None] = [f"{i}-{j}" for j in range(len(proba[part]))]
+                told = np.where(y[part] == 0, 0, -1)
+                state.apply(rows_entry(0.0, proba[part], told if i % 2 else None, ids))
+            state.apply(Labels(1.0, ["1-1", "2-2"], np.array([1, 0]).tobytes()))
+            state.apply(Shadow(1.0, True))
+            for rows in (proba, proba[y == 0]) * 5:
+                state.apply(rows_entry(0.0, rows))
+            state.predict(proba[:1])
+            read_point(StreamState.loads(state.dumps()), 1.0, None)

@@ -252,7 +252,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
         said.append(f"The correction is reduced{since}: {(found['fallback_reason'] or '').rstrip('.')}.")
     said.append(
         f"Weight of the correction: {100 * found['correction_weight']:.0f} %. Serial correlation of the samples: "
-        f"{found['serial_correlation']:.2f} (from 0.33 on, the class mix cannot be estimated from them)."
+        f"{found['serial_correlation']:z.2f} (from 0.33 on, the class mix cannot be estimated from them)."
     )
     if found["unknown_mass"] > 0.01:
         said.append(f"About {100 * found['unknown_mass']:.0f} % of the rows look like none of the classes.")
