@@ -16,7 +16,7 @@ DOCKERFILE = "dockerfile-utils@0.16.3"
 def commands(folder: Path) -> Iterator[tuple[str, list[str], str]]:
     """Yield what is linted, the command, and where to get it."""
     unit = folder / "baserate.service"  # the program need not be installed here
-    unit.write_text((DEPLOY / unit.name).read_text().replace("/opt/baserate/bin/baserate", sys.executable))
+    unit.write_text((DEPLOY / unit.name).read_text().replace("/opt/baserate/bin/baserate", f'"{sys.executable}"'))
     yamls = [str(path) for path in sorted(DEPLOY.glob("*.y*ml"))]
     yield "yaml", [sys.executable, "-m", "yamllint", "--strict", "-d", YAML, *yamls], "pip install yamllint"
     yield "unit", ["systemd-analyze", "verify", "--man=no", str(unit)], "apt-get install systemd"

@@ -29,7 +29,6 @@ def test_notes_have_the_names_of_classes(tmp_path):
     write(frame(200)[0], tmp_path / "s.csv")
     result = done("s.csv", "-o", "o.csv")
     assert "fewer than 10 samples of class 'dog'" in result.stderr
-    assert "'dog'" in result.stdout.split("not tested", 1)[1]
     assert "class 1" not in result.output
     write(log()[0], tmp_path / "log.csv")
     result = backtested("log.csv", "--label", "truth", "--holdout", "holdout.csv", "--holdout-label", "label", "--json",

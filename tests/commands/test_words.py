@@ -50,6 +50,6 @@ def test_notes_give_no_advice_that_is_about_python(tmp_path):
     write(frame(50)[0], tmp_path / "s.csv")
     write(holdout(40), tmp_path / "holdout.csv")
     notes = done("s.csv", "-o", "o.csv").stderr
-    assert "note: with 40 samples the holdout cannot tell" in notes
-    assert "Label more samples." in notes
+    assert "note: with 40 holdout rows, shifts smaller than" in notes
+    assert "Label more rows." in notes
     assert "calibrator" not in notes

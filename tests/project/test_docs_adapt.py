@@ -12,7 +12,8 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "howto" / "adapt.md").read_text()
 
 
 def blocks(kind):
-    return re.findall(rf"^```{kind}\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILINE)
+    """The blocks of a language, without those that are only checked."""
+    return re.findall(rf"(?<! -->\n)^```{kind}\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILINE)
 
 
 def run(line):

@@ -151,10 +151,10 @@ def use_monitor(obj):
         assert np.isfinite(obj.unknown_mass_)
         assert isinstance(obj.untested_, str)
         rows, labels = outputs((100, 300, 1100, 257, 5, 9)[i], MIX, i)
-        obj.take_in(Round(rows, rows, rows, MIX, labels if i == 3 else None), tracker)
+        obj.take_in(Round(rows, rows, rows, MIX, MIX, labels if i == 3 else None), tracker)
     obj.restart(MIX)
     obj.reset()
-    obj.take_in(Round(rows, rows, rows, MIX, None), tracker)
+    obj.take_in(Round(rows, rows, rows, MIX, MIX, None), tracker)
 
 
 def moved(obj, use):
@@ -167,9 +167,9 @@ def moved_monitor(alpha=0.05):
     monitor = TrustMonitor(alpha).fit(HOLDOUT[0], HOLDOUT[0], HOLDOUT[1], np.full(K, 1 / K), FLHFTL(K))
     for i in range(8):
         rows = outputs(700, MIX, i, noise=3.0)[0]
-        monitor.take_in(Round(rows, rows, rows, MIX, None), FLHFTL(K))
+        monitor.take_in(Round(rows, rows, rows, MIX, MIX, None), FLHFTL(K))
     rows = outputs(40, MIX, 9)[0]
-    monitor.take_in(Round(rows, rows, rows, MIX, None), FLHFTL(K))
+    monitor.take_in(Round(rows, rows, rows, MIX, MIX, None), FLHFTL(K))
     return monitor
 
 

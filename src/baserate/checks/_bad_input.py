@@ -28,6 +28,7 @@ GOOD: dict[str, Any] = {
     "proba": PROBA, "y": Y, "X": X, "z": MIX, "q": MIX, "birth": MIX, "n_rounds": 5, "n_classes": K, "rng": 0,
     "ids": [f"a{i}" for i in range(len(Y))], "level": 0.9, "rounds": 3, "previous": None, "names": None,
     "class_conditional": False, "allow_empty": False, "n": 5, "y_probability": 0.5,
+    "labels": True,
 }  # fmt: skip
 BAD: dict[str, list[Any]] = {
     "proba": [
@@ -54,6 +55,7 @@ BAD: dict[str, list[Any]] = {
     "rounds": [-1, 1.5, "3", None, True],
     "level": [0.0, 1.0, -0.5, 90, np.nan, "0.9", None],
     "n": BAD_COUNTS,
+    "labels": ["no", 2, None],
     "y_probability": [0.0, -0.5, 1.5, np.nan, "half", [0.5] * 59, [[0.5] * 60], [*[0.5] * 59, 0.0], 1j, {"a": 1}],
     "ids": [["a", "b"], ["a"] * 60, [*range(59), "a"], [0.5] * 60, "a", 1],
 }  # fmt: skip

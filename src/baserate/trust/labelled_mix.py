@@ -54,7 +54,7 @@ class LabelledMix(Component, saved_as="labelled_mix"):
     ...     mix.take_in(said[t : t + 100], np.array([0.6, 0.4]), labels[t : t + 100])
     >>> limits = mix.limits(np.array([0.6, 0.4]), np.zeros(2), np.zeros(2), level=0.9)
     >>> limits.round(2).tolist(), float(said[:, 1].mean().round(2))
-    ([[0.8, 0.83], [0.17, 0.2]], 0.36)
+    ([[0.78, 0.83], [0.17, 0.22]], 0.41)
     """
 
     saves = Saves(

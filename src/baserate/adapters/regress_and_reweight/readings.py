@@ -25,7 +25,7 @@ from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 from baserate.trust.prediction_sets import least_probabilities, prediction_sets
 from baserate.trust.spread import LabelSpread
-from baserate.validation import check_fitted, check_integer, check_real, check_rng
+from baserate.validation import check_fitted, check_integer, check_option, check_real, check_rng
 
 
 class TrustReadings(Component):
@@ -130,6 +130,7 @@ class TrustReadings(Component):
             is in doubt, up to 0 and 1: see `accuracy_in_doubt_`.
         """
         check_fitted(self, "source_prior_")
+        check_option(labels, "labels", [True, False])
         limits = self._monitor.interval(self._correction.prior_, self.tracker_, level, labels=labels)
         return limits if labels and self._monitor.mix_by_labels_ else widened(limits, self._doubt().degree)
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.special import chdtrc, ndtr
 
 from baserate.protocols import FloatArray, IntArray
@@ -113,6 +112,8 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
     cells, most = len(shares), _most(shares, n, of)
     for _ in range(_PASSES):
         covariance = _covariance(of, mix, n, most)
+        from scipy.optimize import nnls  # slow to import, and seldom needed
+
         size = np.trace(covariance)
         # Shares sum to one, so that the covariance has no inverse without some variance of their sum.
         root = np.linalg.cholesky(covariance + size / cells + _RIDGE * size * np.eye(cells))

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from baserate.protocols import FloatArray
 from baserate.state import Component
@@ -146,6 +145,8 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         total = counts.sum(axis=0) / counts.sum()
         self._sizes = np.maximum(sizes, 1.0)
         self._shares = (counts + _PSEUDO * total) / (sizes + _PSEUDO)[:, np.newaxis]
+        from scipy.optimize import linprog  # slow to import
+
         # The lightest weights at the holdout's mix, lighter for odd rows than for clear ones, with a mean of at least 1
         # in each class: weights of 1 are such ones.
         present = sizes > 0.0
