@@ -1,5 +1,6 @@
 """UnknownMass: estimates the share of a stream that belongs to none of the classes."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -145,16 +146,29 @@ class UnknownMass(Component, saved_as="unknown_mass"):
         total = counts.sum(axis=0) / counts.sum()
         self._sizes = np.maximum(sizes, 1.0)
         self._shares = (counts + _PSEUDO * total) / (sizes + _PSEUDO)[:, np.newaxis]
-        from scipy.optimize import linprog  # slow to import
+        self._odd_shares = self._holdout[1] / self._sizes[:, np.newaxis]
+        for name in ("_weights", "_variances"):  # of another holdout
+            self.__dict__.pop(name, None)
 
-        # The lightest weights at the holdout's mix, lighter for odd rows than for clear ones, with a mean of at least 1
-        # in each class: weights of 1 are such ones.
-        present = sizes > 0.0
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """The lightest weights of cells at the holdout's mix with a mean of at least 1 in each class; ones are such.
+
+        They are lighter for odd rows than for clear ones.
+        """
+        from scipy.optimize import linprog  # slow to import, and not needed before the first look
+
+        counts = self._holdout.transpose(1, 0, 2).reshape(self.n_classes_, -1)
+        total, present = counts.sum(axis=0) / counts.sum(), counts.sum(axis=1) > 0.0
         dear = np.repeat([1.0, 2.0], self.n_classes_) * (total + 1e-3 / len(total))
         found = linprog(dear, A_ub=-self._shares[present], b_ub=-np.ones(int(present.sum())), bounds=(0.0, _HEAVIEST))
-        self._weights = np.asarray(found.x, dtype=np.float64) if found.success else np.ones(len(total))
-        self._odd_shares = self._holdout[1] / self._sizes[:, np.newaxis]
-        self._variances = np.maximum(self._shares @ self._weights**2 - (self._shares @ self._weights) ** 2, 0.0)
+        return np.asarray(found.x, dtype=np.float64) if found.success else np.ones(len(total))
+
+    @cached_property
+    def _variances(self) -> FloatArray:
+        """The variance of the weights of each class."""
+        variances: FloatArray = self._shares @ self._weights**2 - (self._shares @ self._weights) ** 2
+        return np.maximum(variances, 0.0)
 
     def _start(self) -> None:
         self._seen = np.zeros((2, self.n_classes_))
