@@ -67,6 +67,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "baserate"
 html_static_path = ["_static"]
 html_css_files = ["baserate.css"]
+html_js_files = ["toggles.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "changelog": []}

@@ -58,7 +58,8 @@ class Waiting(msgspec.Struct, array_like=True):
             self.lags += 1
             self.mean_lag += (lag - self.mean_lag) / min(self.lags, 100)
 
-    def rows(self) -> tuple[list[str], FloatArray]:
-        """Return ids, and their rows."""
-        ids = list(self.samples)
-        return ids, np.array([np.frombuffer(row, dtype=np.float64) for _, row in self.samples.values()])
+    def rows(self) -> tuple[list[str], list[float], FloatArray]:
+        """Return ids, when they came, and their rows; may be called in a thread while others come and go."""
+        held = list(self.samples.items())  # one call, so that nothing changes meanwhile
+        rows = np.array([np.frombuffer(row, dtype=np.float64) for _, (_, row) in held])
+        return [name for name, _ in held], [since for _, (since, _) in held], rows

@@ -147,7 +147,7 @@ async def requests(request: Request) -> Response:
 
 def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
     """Return the waiting rows that are worth labelling."""
-    ids, rows = state.waiting.rows()
+    ids, since, rows = state.waiting.rows()
     if not ids:
         return []
     found = state.adapter.label_requests(rows, min(n, len(ids)), state.adapter.rounds_)
@@ -158,7 +158,7 @@ def worth_labelling(state: StreamState, n: int) -> list[dict[str, object]]:
             "label": state.definition.classes[int(rows[int(i)].argmax())],
             "probability": float(found.probabilities[place]),
             "reason": str(found.reasons[place]),
-            "since": state.waiting.since(ids[int(i)]),
+            "since": since[int(i)],
         }
         for place, i in enumerate(found.indices)
     ]
