@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `make docs`. Nothing is fetched while it builds."""
+"""Settings of the documentation's build by Sphinx: `make docs`. Nothing is fetched while it builds."""
 
 import sys
 from pathlib import Path

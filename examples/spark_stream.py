@@ -22,7 +22,7 @@ PROBA = ["p_ok", "p_fraud"]
 
 
 def scored(n, share, rng):
-    """What a model that was trained on half fraud says of rows, and what they are."""
+    """Return the outputs of a model that was trained on half fraud, and the labels."""
     fraud = rng.random(n) < share
     p = 1.0 / (1.0 + np.exp(-2.0 * rng.normal(2.0 * fraud - 1.0, 1.0)))
     return pd.DataFrame({"p_ok": 1.0 - p, "p_fraud": p}), np.where(fraud, "fraud", "ok")

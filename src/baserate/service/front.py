@@ -48,7 +48,7 @@ class Briefing(msgspec.Struct):
 
 
 class Front:
-    """What the front knows, and its end of the link."""
+    """State of the front, and its end of the link."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.calls = Calls()

@@ -108,7 +108,7 @@ class StreamMetrics:
 
 
 class RequestMetrics:
-    """How many requests there were, and how long they took."""
+    """Counts of requests, and their durations."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

@@ -274,7 +274,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
 
     @property
     def labels_suffice_(self) -> bool:
-        """Whether there are enough labels in the window for the estimate to be theirs."""
+        """True if the window has enough labels for the estimate to be theirs."""
         check_fitted(self, "source_prior_")
         parts = self._recent()
         return bool(len(parts) > 0 and LabelledSums(*self._labelled[parts].sum(axis=0)).n >= FEWEST)

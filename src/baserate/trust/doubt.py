@@ -15,7 +15,7 @@ _UNKNOWN = 0.02  # share of unknown samples that is worth a word
 
 
 class Signs(NamedTuple):
-    """What may speak against label shift.
+    """Signs that may speak against label shift.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Signs(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """How much is in doubt, from 0 to 1, where limits say nothing, and why in words."""
+    """Degree of doubt, from 0 to 1, where limits say nothing, and the reason in words."""
 
     degree: float
     reason: str

@@ -311,7 +311,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     @property
     def mix_by_labels_(self) -> bool:
-        """Whether there are labels enough for the band of `LabelledMix`, which does not rely on label shift."""
+        """True if there are labels enough for the band of `LabelledMix`, which does not rely on label shift."""
         return self._mix is not None and self._mix.labels_ >= FEWEST
 
     def spread(self, mixes: FloatArray) -> LabelSpread:
@@ -331,11 +331,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     @property
     def labels_suffice_(self) -> bool:
-        """Whether the accuracy is estimated from labels, and relies on nothing else."""
+        """True if the accuracy is estimated from labels, and relies on nothing else."""
         return self.known_ and self._accuracy.labels_suffice_
 
     def doubt(self, prior: FloatArray, *, in_alarm: bool) -> Doubt:
-        """What speaks against what relies on label shift; nothing where the check was switched off."""
+        """Return the doubt about estimates that rely on label shift; nothing where the check was switched off."""
         if self.alpha is None or not self.known_:
             return Doubt(0.0, "")
         dependence = self.dependence_

@@ -1,4 +1,4 @@
-"""What a round tells the trust signals, and what they tell the correction."""
+"""Messages between adapter and trust signals: a round, and the verdict on the correction."""
 
 from typing import NamedTuple
 

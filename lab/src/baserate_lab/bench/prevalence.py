@@ -84,7 +84,7 @@ def scores(
 
 
 def _movements(broken: str) -> tuple[FloatArray, FloatArray]:
-    """How far negatives and positives have moved in each week."""
+    """Return the distances by which negatives and positives have moved in each week."""
     t, still = np.arange(WEEKS), np.zeros(WEEKS)
     late = np.where(t >= BROKEN, _MOVED, 0.0)
     return {

@@ -16,7 +16,7 @@ from baserate.validation import check_integer
 
 KEYS_A_BUCKET = 256
 EXPECTED_KEYS = 65_536
-"""How many keys a stream is expected to have, if nobody says."""
+"""Number of keys that a stream is expected to have, if nobody says."""
 
 _OWN_OPTIONS = ("expire", "keys")
 _RESERVED = (BUCKET, PACKED)

@@ -24,7 +24,7 @@ _MICROS = 1000
 
 
 class Recipe(NamedTuple):
-    """What a worker makes its plan of; plain data, which goes to every worker with the task."""
+    """Settings that a worker makes its plan of; plain data, which goes to every worker with the task."""
 
     adapter: bytes
     rounds: Rounds

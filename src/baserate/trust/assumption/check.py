@@ -162,7 +162,7 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
 
     @property
     def bets_(self) -> bool:
-        """Whether part of the evidence is valid at any time."""
+        """True if part of the evidence is valid at any time."""
         check_fitted(self, "testable_")
         return self.testable_ and self._bets.testable_
 

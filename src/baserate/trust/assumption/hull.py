@@ -293,5 +293,5 @@ class HullTest(Component, saved_as="assumption_hull"):
 
     @property
     def findings(self) -> FloatArray:
-        """What deviates most at the look that gave the evidence, as rows of numbers; see `findings.to_findings`."""
+        """The largest deviations at the look that gave the evidence, as rows of numbers; see `findings.to_findings`."""
         return self._findings
