@@ -34,7 +34,8 @@ nitpick_ignore_regex = [("py:.*", r"(?!baserate).*")]  # names of other librarie
 myst_enable_extensions = ["dollarmath", "colon_fence", "html_image"]
 myst_heading_anchors = 4
 # The gallery's settings hold objects; an attribute that many classes have, such as prior_, is a link to one of them.
-suppress_warnings = ["config.cache", "ref.python"]
+# The folder of a checkout may have a space in its name: the links of the gallery are relative, and hold.
+suppress_warnings = ["config.cache", "ref.python", "sphinx_gallery.space_in_filename"]
 
 # Classes of scikit-learn, river and Python, whose methods are explained there.
 _FOREIGN = "object, Exception, Warning, Protocol, NamedTuple, tuple, str, Enum, Wrapper, Classifier, Estimator, Base"
