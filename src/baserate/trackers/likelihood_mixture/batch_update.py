@@ -10,6 +10,7 @@ from baserate.trackers.likelihood_mixture.experts import (
     COUNTED,
     EXPERTS,
     KEPT,
+    KNOWN,
     LIKELIHOOD,
     MEMORIES,
     MIXTURE,
@@ -29,6 +30,7 @@ from baserate.trackers.likelihood_mixture.experts import (
 )
 from baserate.trackers.likelihood_mixture.likelihoods import batch_likelihoods, count_classes
 
+_LEAST = 1e-300  # least likelihood of the birth value beside that of the best expert
 _MOST_IDLE = 10_000  # rounds without samples that are simulated one by one
 
 
@@ -133,6 +135,7 @@ def update(
                     record[c, EXPERTS + e] = moving[c, e]
         found = batch_likelihoods(proba, inverse, labels, first, end, mixes, per_expert, logs)
         restore_birth_value(mixes, per_class)
+        by_birth = found + np.log(max(per_expert[LIKELIHOOD, KNOWN], _LEAST))
         found += _log_likelihood(per_expert)
         now = next_doubt(doubt[row], per_expert)
         update_weights(weights[row], trust[row], per_expert)
@@ -143,7 +146,7 @@ def update(
                     moving, within, size, share, proba, inverse, labels, first, end, per_class, scratch
                 )
             else:
-                found_by_runs = diagonal.observe(moving, share, proba, inverse, labels, first, end)
+                found_by_runs = diagonal.observe(moving, share, by_birth, proba, inverse, labels, first, end)
             runs.weigh_arms(arm, found, found_by_runs)
         # Classes are counted with the new weights: experts that predicted the batch well know best what it holds.
         _average(moving, share, arm, mixes, per_expert, per_class)

@@ -22,26 +22,31 @@ _BLOCK = 10  # likelihoods multiplied before a logarithm is taken
 def observe(
     mixes: FloatArray,
     weights: FloatArray,
+    birth: float,
     proba: FloatArray,
     inverse: FloatArray,
     labels: IntArray,
     first: int,
     end: int,
 ) -> float:
-    """Judge the runs by the samples `first` to `end`; returns the samples' log-likelihood."""
-    k, m = mixes.shape
-    ratios, spare, logs, products = np.empty((m, k)), np.empty(k), np.zeros(m), np.ones(m)
+    """Judge the runs by the samples `first` to `end`, of which `birth` is the log-likelihood under the birth value.
+
+    Returns the samples' log-likelihood.
+    """
+    k, source = len(mixes), mixes.shape[1] - 1
+    ratios, spare, logs, products = np.empty((source, k)), np.empty(k), np.zeros(source + 1), np.ones(source)
     for c in range(k):
-        for e in range(m):
+        for e in range(source):
             ratios[e, c] = mixes[c, e] * inverse[c]
     for i in range(first, end):
         label = labels[i] if len(labels) > 0 else UNLABELLED
-        for e in range(m):
+        for e in range(source):
             products[e] *= mixes[label, e] if label != UNLABELLED else _dot(ratios, e, proba, i, spare)
         if (i - first) % _BLOCK == _BLOCK - 1 or i == end - 1:
-            for e in range(m):
+            for e in range(source):
                 logs[e] += np.log(products[e])
                 products[e] = 1.0
+    logs[source] = birth
     return judge_runs(weights, logs)
 
 
