@@ -138,3 +138,22 @@ def test_the_report_has_both_paths(folder):
     plain = folder / "plain.csv"
     run(folder, "--holdout", folder / "holdout.csv", "--rounds", "50", "-o", plain)
     assert plain.read_text() == out.read_text()
+
+
+def test_a_warning_where_more_than_the_mix_has_changed(folder, tmp_path):
+    rng = np.random.default_rng(5)
+    y = (rng.random(4000) < 0.4).astype(int)
+    p = outputs(y, rng)
+    told = [["a", "b"][0 if i >= 2000 else c] if i % 10 == 0 else "" for i, c in enumerate(y)]
+    p[2000:] = 0.5 + 0.3 * (p[2000:] - 0.5)
+    log, report = tmp_path / "log.csv", tmp_path / "report.html"
+    pl.DataFrame({"p_a": 1 - p, "p_b": p, "told": told}).write_csv(log)
+    words = ["adapt", log, "--hindsight", "--holdout", folder / "holdout.csv", "--labels", "told", "--rounds", "200"]
+    words += ["-o", tmp_path / "out.csv", "--json"]
+    for more in ([], ["--report", report]):
+        found = CliRunner().invoke(app, list(map(str, [*words, *more])))
+        assert found.exit_code == 0, found.output
+        alarm, *_ = json.loads(found.stdout)["warnings"]
+        assert alarm.startswith("ALARM since round 12: drift beyond the class mix")
+        assert alarm.endswith("Adapt the file without --hindsight: then the correction is reduced where it does harm.")
+    assert "ALARM since round 12" in report.read_text()

@@ -86,6 +86,38 @@ def test_json_by_key_and_month_from_parquet(folder):
     assert "tracked" in whole.output
 
 
+@pytest.fixture(scope="module")
+def broken(folder):
+    """Logs whose second half is no label shift: in one the scores move, in the other what they mean."""
+    rng = np.random.default_rng(5)
+    y = (rng.random(4000) < 0.4).astype(int)
+    p, late = outputs(y, rng), np.arange(4000) >= 2000
+    told = np.where(late & (rng.random(4000) > 0.3), 0, y)
+    frame = pl.DataFrame(
+        {"p_spam": p, "audit": [["ham", "spam"][c] if i % 10 == 0 else "" for i, c in enumerate(told)]}
+    )
+    frame.write_csv(folder / "meaning.csv")
+    pl.DataFrame({"p_spam": np.where(late, 0.5 + 0.3 * (p - 0.5), p)}).write_csv(folder / "scores.csv")
+    return ["--holdout", folder / "holdout.csv", "--score", "p_spam", "--positive", "spam", "--period", "500"]
+
+
+def test_a_warning_where_scores_are_not_those_of_label_shift(folder, broken):
+    found = run(folder / "scores.csv", *broken, "--json")
+    assert found.exit_code == 0, found.output
+    (warning,) = json.loads(found.stdout)["warnings"]
+    assert warning.startswith("ALARM since rows 2,001 to 2,500: drift beyond the class mix")
+    assert "name the column of their labels with --labels" in warning
+
+
+def test_a_warning_where_audits_contradict_the_mix_in_hindsight(folder, broken, tmp_path):
+    report = tmp_path / "report.html"
+    found = run(folder / "meaning.csv", *broken, "--labels", "audit", "--report", report)
+    said = " ".join(found.output.split())
+    assert "Labels contradict hindsight: of 200 labelled rows among rows 2,001 to 4,000" in said
+    assert "Do not use the share in hindsight" in said
+    assert report.read_text().count('<div class="alarm"') == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -13,14 +13,16 @@ from baserate.files.errors import printable
 def run_in_hindsight(job: AdaptJob, *, as_json: bool) -> None:
     """Adapt a complete file in hindsight; write a report if there is to be one, and say what was done."""
     from baserate.files.adapting.in_hindsight import adapt_in_hindsight
+    from baserate.reports.prevalence_doubts import OF_PREDICTIONS, warnings_of
 
     try:
         with kept_warnings() as told:
             done, beside = adapt_in_hindsight(job)
-        if beside is not None and job.report is not None:
+        warnings = warnings_of(beside.doubts, beside.names, OF_PREDICTIONS)
+        if beside.result is not None and job.report is not None:
             from baserate.reports.prevalence import write
 
-            write(job.report, beside, job.stream.shown, made_by="adapt --hindsight")
+            write(job.report, beside.result, job.stream.shown, warnings, made_by="adapt --hindsight")
     except (ValueError, TypeError, ModuleNotFoundError) as error:
         fail(as_note(" ".join(str(error).split())))
     except OSError as error:
@@ -29,10 +31,8 @@ def run_in_hindsight(job: AdaptJob, *, as_json: bool) -> None:
         complain(f"note: {as_note(text)}")
     aside = job.out.is_stream
     if as_json:
-        say(
-            json.dumps({name: value for name, value in done._asdict().items() if value is not None}, indent=2),
-            err=aside,
-        )
+        found = {name: value for name, value in done._asdict().items() if value is not None} | {"warnings": warnings}
+        say(json.dumps(found, indent=2), err=aside)
     else:
         say(
             f"{done.rows:,} rows in {done.rounds:,} rounds, by the class mix in hindsight; {done.changed:,} changed "
@@ -43,5 +43,7 @@ def run_in_hindsight(job: AdaptJob, *, as_json: bool) -> None:
             counts = ", ".join(f"{printable(name)} {count:,}" for name, count in done.decisions.items())
             cost = "" if done.expected_cost is None else f"; expected cost of a row: {done.expected_cost:.4g}"
             say(f"Decisions: {counts}{cost}.", err=aside)
-    if beside is not None:
-        say(f"Report: {printable(str(job.report.resolve()))}" if job.report else "", err=as_json or aside)
+    for text in warnings:
+        complain(text)
+    if beside.result is not None and job.report is not None:
+        say(f"Report: {printable(str(job.report.resolve()))}", err=as_json or aside)

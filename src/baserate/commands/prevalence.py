@@ -151,7 +151,10 @@ def prevalence(
             fail(f"{error} (or leave --report out)")
     result = _run(job, wanted, level)
     from baserate.files.prevalence import tidy_rows, write_rows
+    from baserate.reports.prevalence_doubts import WITH_AUDITS, WITHOUT_AUDITS, warnings_of
 
+    audited = any(each.found.audited is not None for each in result.keys)
+    warnings = warnings_of(result.doubts, result.log.classes.names, WITH_AUDITS if audited else WITHOUT_AUDITS)
     rows = tidy_rows(result)
     try:
         if sink is not None:
@@ -159,13 +162,16 @@ def prevalence(
         if report is not None:
             from baserate.reports.prevalence import write
 
-            write(report, result, job.log.shown)
+            write(report, result, job.log.shown, warnings)
     except OSError as error:
         fail(f"could not write {error.filename or out} ({error.strerror}).", FAILURE)
     if as_json:
-        say(json.dumps({"log": job.log.shown, "level": level, "periods": rows}, indent=2), err=out == "-")
+        found = {"log": job.log.shown, "level": level, "warnings": warnings, "periods": rows}
+        say(json.dumps(found, indent=2), err=out == "-")
     else:
         _print(result, to_stderr=out == "-")
+    for text in warnings:
+        complain(text)
     for title, name in (("Output", out), ("Report", None if report is None else str(report))):
         if name is not None and name != "-":
             say(f"{title}: {printable(str(Path(name).resolve()))}", err=as_json or out == "-")

@@ -14,6 +14,7 @@ from baserate.files.source import Source
 from baserate.frames import polars
 from baserate.protocols import IntArray
 from baserate.smoothing import Prevalence, prevalence
+from baserate.smoothing.doubts import Doubts
 
 
 class KeyedPrevalence(NamedTuple):
@@ -32,12 +33,25 @@ class KeyedPrevalence(NamedTuple):
     found: Prevalence
 
 
+class KeyedDoubts(NamedTuple):
+    """What speaks against label shift in the rows of a key; the key is empty where the file has none."""
+
+    key: str
+    periods: list[str]
+    doubts: Doubts
+
+
 class PrevalenceResult(NamedTuple):
     """The class mix of a file's periods, by key, and the log that it was estimated from."""
 
     log: LabelledLog
     keys: list[KeyedPrevalence]
     level: float
+
+    @property
+    def doubts(self) -> list[KeyedDoubts]:
+        """The doubts of each key."""
+        return [KeyedDoubts(each.key, each.periods, each.found.doubts) for each in self.keys]
 
 
 def file_prevalence(

@@ -1,5 +1,6 @@
 """The HTML report of ``baserate prevalence``: the share of each class over the periods, with limits."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -48,13 +49,15 @@ _READING = {
 }
 
 
-def write(path: Path, result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> None:
+def write(
+    path: Path, result: PrevalenceResult, log: str, warnings: Sequence[str] = (), *, made_by: str = "prevalence"
+) -> None:
     """Write the page to a file, whole or not at all."""
-    write_atomically(path, render(result, log, made_by=made_by).encode(errors="backslashreplace"))
+    write_atomically(path, render(result, log, warnings, made_by=made_by).encode(errors="backslashreplace"))
 
 
-def render(result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -> str:
-    """Render the page; `made_by` is the command's name."""
+def render(result: PrevalenceResult, log: str, warnings: Sequence[str] = (), *, made_by: str = "prevalence") -> str:
+    """Render the page, with warnings above all else; `made_by` is the command's name."""
     audited = any(each.found.audited is not None for each in result.keys)
     figures, used = [], set()
     for i, each in enumerate(result.keys[:_MOST_KEYS]):
@@ -75,6 +78,7 @@ def render(result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -
         rows, columns(audited, one_class=len(result.log.classes.names) == 2), caption="The class mix of each period"
     )
     body = f"""<p class="kicker">baserate {made_by}: {escape(log)}</p>
+{"".join(_box(text) for text in warnings)}
 <h1 class="headline">{page.unbroken(sentence(result))}</h1>
 <ul class="legend">{entries}</ul>
 <div class="figures{" one" if len(figures) == 1 else ""}">
@@ -88,6 +92,11 @@ def render(result: PrevalenceResult, log: str, *, made_by: str = "prevalence") -
 </main>
 <footer><p>Made by baserate {__version__}.</p></footer>"""
     return page.render("Prevalence | baserate", body, css=_CSS)
+
+
+def _box(warning: str) -> str:
+    word, _, rest = warning.partition(":")
+    return f'<div class="alarm" role="note"><p><strong>▲ {escape(word)}</strong>:{escape(rest)}</p></div>'
 
 
 def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:

@@ -4,6 +4,7 @@ import numpy as np
 
 from baserate.files.prevalence import PrevalenceResult, tidy_rows
 from baserate.files.shares import percent, percent_range
+from baserate.reports.prevalence_doubts import named_period
 from baserate.reports.tables import Column, Row
 
 COUNTED, CAUSAL, HINDSIGHT = "counted", "tracked as of then", "in hindsight"
@@ -54,11 +55,14 @@ def sentence(result: PrevalenceResult) -> str:
     c = shown_classes(result)[0]
     name, (key, periods, found) = result.log.classes.names[c], result.keys[0]
     best = found.best
-    whose = f" of {key}" if key else ""
+    others = f" (the first of {len(result.keys):,} keys)" if len(result.keys) > 1 else ""
+    whose = f" of {key}{others}" if key else ""
     top = int(best.prior[:, c].argmax())
     ends = (f"{percent(best.prior[t, c])} ({percent_range(best.low[t, c], best.high[t, c])})" for t in (0, -1, top))
     first, last, highest = ends
-    dated = not periods[0].startswith("rows ")  # a date is where a period begins
-    one, other = ("the period from ", "the one from ") if dated else ("", "")
-    peak = f"; highest at {highest} in {other}{periods[top]}" if 0 < top < len(periods) - 1 else ""
-    return f"Share of {name}{whose}: {first} in {one}{periods[0]}, {last} in {other}{periods[-1]}{peak}."
+    named = [named_period(periods[t]) for t in (0, -1, top)]
+    begin, end, at = (named[0], *(name.replace("the period from", "the one from") for name in named[1:]))
+    if len(periods) == 1:
+        return f"Share of {name}{whose}: {first} in {begin}."
+    peak = f"; highest at {highest} in {at}" if 0 < top < len(periods) - 1 else ""
+    return f"Share of {name}{whose}: {first} in {begin}, {last} in {end}{peak}."

@@ -11,6 +11,7 @@ from baserate.adapters import RegressAndReweight
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.smoothing.audited import audited_shares
+from baserate.smoothing.doubts import Doubts, find_doubts
 from baserate.smoothing.smoothed import Smoothed, smooth
 from baserate.trust.prediction_powered import wilson
 from baserate.validation import check_labels, check_real, check_starts
@@ -35,6 +36,8 @@ class Prevalence(NamedTuple):
         The share among the labels of the period, with Wilson's limits.
     rows, labels : (T,) arrays of int
         Rows of each period, and how many of them have a label.
+    doubts : Doubts
+        What speaks against label shift in the log, and so against all estimates but those by labels.
     """
 
     counted: FloatArray
@@ -44,6 +47,7 @@ class Prevalence(NamedTuple):
     labels_alone: Smoothed | None
     rows: IntArray
     labels: IntArray
+    doubts: Doubts
 
     @property
     def best(self) -> Smoothed:
@@ -116,7 +120,8 @@ def prevalence(
         audited = Smoothed(*audited_shares(adapted, begins, labels, variances, chosen, level))
         alone = _labels_alone(labels, per_period, chosen, (len(sizes), k), level)
     causal = _causal(adapter, rows, begins, labels if told.any() else None, level)
-    return Prevalence(counted, causal, hindsight, audited, alone, sizes, n_labels)
+    doubts = find_doubts(adapter, rows, begins, labels, hindsight, chosen)
+    return Prevalence(counted, causal, hindsight, audited, alone, sizes, n_labels, doubts)
 
 
 def _check_weights(weights: ArrayLike, n: int) -> FloatArray:

@@ -16,12 +16,13 @@ from baserate.files.errors import FileProblemError
 from baserate.files.formats import open_reader, open_sink, source_named
 from baserate.files.formats.format import Format
 from baserate.files.labelled_log import LabelledLog, LogJob, read_log
-from baserate.files.prevalence import KeyedPrevalence, PrevalenceResult
+from baserate.files.prevalence import KeyedDoubts, KeyedPrevalence, PrevalenceResult
 from baserate.files.rounds import SHORTEST
 from baserate.frames import polars
 from baserate.known_prior import reweight
 from baserate.protocols import FloatArray, IntArray
 from baserate.smoothing import Smoothed, prevalence, smooth
+from baserate.smoothing.doubts import find_doubts
 
 
 class InHindsight(NamedTuple):
@@ -71,11 +72,28 @@ def check_hindsight(job: AdaptJob) -> None:
     check_job(job)
 
 
-def adapt_in_hindsight(job: AdaptJob) -> tuple[InHindsight, PrevalenceResult | None]:
+class Beside(NamedTuple):
+    """What there is to say beside the adapted rows.
+
+    Attributes
+    ----------
+    names : list of str
+        The classes.
+    doubts : list of KeyedDoubts
+        What speaks against label shift in each key.
+    result : PrevalenceResult or None
+        The causal path and that in hindsight of every key, if there is to be a report.
+    """
+
+    names: list[str]
+    doubts: list[KeyedDoubts]
+    result: PrevalenceResult | None
+
+
+def adapt_in_hindsight(job: AdaptJob) -> tuple[InHindsight, Beside]:
     """Write a file's rows with probabilities for the class mix of each round in hindsight, and a table of rounds.
 
-    The whole file is held in memory, some 10 times what its probabilities take. If there is to be a report, what it
-    needs is returned, too: the causal path and that in hindsight of every key.
+    The whole file is held in memory, some 10 times what its probabilities take.
     """
     check_hindsight(job)
     roles = job.columns
@@ -104,16 +122,19 @@ def adapt_in_hindsight(job: AdaptJob) -> tuple[InHindsight, PrevalenceResult | N
     adapted, numbers = np.empty_like(log.proba), np.repeat(np.arange(1, len(starts)), np.diff(starts))
     lines: list[dict[str, Any]] = []
     beside: list[KeyedPrevalence] = []
+    doubts: list[KeyedDoubts] = []
     per_row = np.empty((n, 3, log.proba.shape[1])) if job.wide else None
     for key, rows in _groups(log):
-        own = np.searchsorted(rows, starts)
+        own, names = np.searchsorted(rows, starts), [f"round {t + 1:,}" for t in range(len(starts) - 1)]
         if job.report is None:
             mix = smooth(adapter, log.proba[rows], own, log.y[rows], level=job.level)
+            doubt = find_doubts(adapter, log.proba[rows], own, log.y[rows], mix)
         else:
             found = prevalence(adapter, log.proba[rows], own, log.y[rows], level=job.level)
             # Labels of a stream need not have been drawn at random.
-            found, mix = found._replace(audited=None, labels_alone=None), found.hindsight
-            beside.append(KeyedPrevalence(key or "", [f"round {t + 1:,}" for t in range(len(own) - 1)], found))
+            found, mix, doubt = found._replace(audited=None, labels_alone=None), found.hindsight, found.doubts
+            beside.append(KeyedPrevalence(key or "", names, found))
+        doubts.append(KeyedDoubts(key or "", names, doubt))
         calibrated = adapter.calibrate(log.proba[rows])
         for t in range(len(own) - 1):
             if own[t] == own[t + 1]:
@@ -143,7 +164,8 @@ def adapt_in_hindsight(job: AdaptJob) -> tuple[InHindsight, PrevalenceResult | N
         counts = np.bincount(choice, minlength=len(rule.decisions)).tolist()
         cost = None if expected is None or n == 0 else float(expected.mean())
         done = done._replace(decisions=dict(zip(rule.decisions, counts, strict=True)), expected_cost=cost)
-    return done, PrevalenceResult(log, beside, job.level) if beside else None
+    result = PrevalenceResult(log, beside, job.level) if beside else None
+    return done, Beside(list(log.classes.names), doubts, result)
 
 
 def _groups(log: LabelledLog) -> list[tuple[str | None, IntArray]]:
