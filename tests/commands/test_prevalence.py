@@ -118,6 +118,16 @@ def test_a_warning_where_audits_contradict_the_mix_in_hindsight(folder, broken, 
     assert report.read_text().count('<div class="alarm"') == 1
 
 
+def test_a_column_without_labels_is_told_of_and_a_single_period_named_once(folder, tmp_path):
+    frame = pl.read_csv(folder / "log.csv").head(100).with_columns(audit=pl.lit(""))
+    frame.write_csv(tmp_path / "log.csv")
+    found = run(tmp_path / "log.csv", "--holdout", folder / "holdout.csv", "--labels", "audit")
+    assert found.exit_code == 0, found.output
+    said = " ".join(found.output.split())
+    assert "note: column audit has no label in any row" in said
+    assert ") in rows 1 to 100." in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -194,6 +194,8 @@ def _run(job: "LogJob", period: "Period", level: float) -> "PrevalenceResult":
         fail(f"could not read {error.filename or job.log.shown} ({error.strerror or error}).", FAILURE)
     for text in told:
         complain(f"note: {as_note(text, result.log.classes)}")
+    if job.label is not None and result.log.y.max() < 0:
+        complain(f"note: column {job.label} has no label in any row, so that there are no shares by audits.")
     if result.log.sorted:
         complain(f"note: rows were not in the order of {job.time}, and have been sorted by it.")
     return result

@@ -201,6 +201,9 @@ class TimeStamps:
         pl = polars()
         i = int(bad.argmax())
         value = shortened(repr(values[i]), 40)
+        if values[i] is None and not bad.all():
+            what = "is empty; expected a time. Fill it in, or drop the row"
+            raise FileProblemError(self._file, what, row=row + i, column=values.name)
         if self._form is not None and values.dtype == pl.String and np.isfinite(_iso(unnamed(values))[0]).all():
             what = f"holds {value}, which is ISO 8601, and does not fit --time-format '{self._form}'; leave that out"
         elif self._form is not None:
