@@ -558,7 +558,21 @@ def test_rounds_and_summary_say_how_dependent_samples_are_and_how_much_is_correc
     assert f"Serial correlation of the samples: {adapter.serial_correlation_:z.2f} " in shown
 
 
-def test_keys_have_no_serial_correlation_and_no_weight(tmp_path):
-    write(frame(300, shop=["north", "south"] * 150)[0], tmp_path / "s.csv")
+def test_keys_have_flags_of_their_own(tmp_path):
+    table, _ = frame(1500, shop=["north", "south", "west"] * 500)
+    rows = table.select(P).to_numpy()
+    west = np.arange(1500) % 3 == 2
+    rows[west] = (rows[west] ** 0.2) / (rows[west] ** 0.2).sum(axis=1, keepdims=True)  # the model is no longer sure
+    broken = table.with_columns(**{name: rows[:, c] for c, name in enumerate(P)})
+    write(broken, tmp_path / "s.csv")
     said = json.loads(done("s.csv", "-o", "o.csv", "--key", "shop", "--json").stdout)
-    assert not {"serial_correlation", "correction_weight"} & {*pl.read_csv("o.rounds.csv").columns, *said}
+    assert said["keys_changed"] == said["keys_in_alarm"] == said["keys_held_back"] == 1
+    assert said["changed"] == ["west"]
+    lines, out = pl.read_csv("o.rounds.csv"), pl.read_csv("o.csv")
+    last = lines.filter(pl.col("round") == pl.col("round").max()).sort("key")
+    assert last["alarm"].to_list() == last["fallback"].to_list() == [False, False, True]
+    assert last["correction_weight"].to_list() == [1.0, 1.0, 0.5]
+    assert last["evidence"].to_list()[2] > 20.0
+    assert set(out.filter("adapted_alarm")["shop"]) == {"west"}
+    printed = done("s.csv", "-o", "p.csv", "--key", "shop").stdout
+    assert "Drift beyond the class mix in 1 key (about one in ten by chance): west." in " ".join(printed.split())

@@ -1,5 +1,6 @@
 """AccuracyEstimate: the accuracy of the adapted model, estimated with or without labels."""
 
+import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ _PARTS = 2 * _FULL  # places for parts, some of which are cut short because the 
 _ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
 _GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
 
-_NO_LABELS, _NO_WEIGHTS = np.empty(0, dtype=np.int64), np.empty(0)
+NO_LABELS, NO_WEIGHTS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 def _fits_together(saved: Saved) -> str:
@@ -151,6 +152,13 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         self._priors = np.zeros((_PARTS, k))
         self._labelled = np.zeros((_PARTS, len(LabelledSums._fields)))
 
+    def of_window(self, current: int, *sums: FloatArray) -> Self:
+        """Return the estimate of another window, in as many parts as it has, beside the same holdout."""
+        twin = copy.copy(self)
+        twin._current = current
+        twin._sizes, twin._confidence, twin._outputs, twin._priors, twin._labelled = sums
+        return twin
+
     def update(self, proba: ArrayLike, prior: ArrayLike, y: ArrayLike | None = None) -> None:
         """Add a round to the window.
 
@@ -200,7 +208,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         weights : (n,) array, optional
             One over the probability with which each sample was chosen to be labelled. Default: it was the same for all.
         """
-        self._current = _count(
+        self._current = count_window(
             self._current,
             self._sizes,
             self._confidence,
@@ -211,10 +219,11 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
             adapted,
             priors,
             starts,
-            _NO_LABELS if labels is None else labels,
-            _NO_LABELS if predicted is None else predicted,
-            _NO_WEIGHTS if weights is None else weights,
+            NO_LABELS if labels is None else labels,
+            NO_LABELS if predicted is None else predicted,
+            NO_WEIGHTS if weights is None else weights,
             self.window,
+            _ALIKE,
         )
 
     def take_late(
@@ -233,9 +242,10 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         weights : (n,) array, optional
             As in `take_in`.
         """
-        back = (self._current - np.arange(_PARTS)) % _PARTS
+        n_parts = len(self._sizes)
+        back = (self._current - np.arange(n_parts)) % n_parts
         places = np.searchsorted(np.cumsum(self._sizes[back]), ages, side="right")
-        kept = np.flatnonzero(places < _PARTS)
+        kept = np.flatnonzero(places < n_parts)
         y, f = right[kept].astype(np.float64), confidence[kept]
         w = np.ones(len(kept)) if weights is None else weights[kept]
         sums = np.column_stack([w, w * w, w * y, w * f, w * y * f, w * f * f])
@@ -282,8 +292,8 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
     def _recent(self) -> list[int]:
         """Return the latest parts that together make up the window, newest first."""
         parts, total = [], 0.0
-        for back in range(_PARTS):
-            part = (self._current - back) % _PARTS
+        for back in range(len(self._sizes)):
+            part = (self._current - back) % len(self._sizes)
             if self._sizes[part] == 0.0 or total >= self.window:
                 break
             parts.append(part)
@@ -339,7 +349,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
 
 
 @compiled
-def _count(
+def count_window(
     current: int,
     sizes: FloatArray,
     confidence: FloatArray,
@@ -354,17 +364,18 @@ def _count(
     predicted: IntArray,
     weights: FloatArray,
     window: int,
+    alike: float,
 ) -> int:
     """Add samples to the current part of a window, or to new parts; return the part that is current afterwards."""
-    k = rows.shape[1]
+    k, parts = rows.shape[1], len(sizes)
     for j in range(len(starts) - 1):
         moved = False
         for c in range(k):
-            moved |= abs(priors[current, c] - sizes[current] * mixes[j, c]) >= sizes[current] * _ALIKE
+            moved |= abs(priors[current, c] - sizes[current] * mixes[j, c]) >= sizes[current] * alike
         moved &= sizes[current] > 0.0
         for i in range(starts[j], starts[j + 1]):
-            if moved or sizes[current] * _FULL >= window:
-                current, moved = (current + 1) % _PARTS, False
+            if moved or sizes[current] * (parts // 2) >= window:
+                current, moved = (current + 1) % parts, False
                 sizes[current], confidence[current], outputs[current], priors[current] = 0.0, 0.0, 0.0, 0.0
                 labelled[current] = 0.0
             largest, chosen = 0.0, 0

@@ -1,8 +1,11 @@
 """SerialDependence: detects streams whose neighbouring samples are correlated."""
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from baserate.compiled import compiled
 from baserate.protocols import FloatArray
 from baserate.state import Component
 from baserate.state.declarations import LONGEST, Flag, Saved, Saves, Whole, floats
@@ -13,7 +16,8 @@ HALF = 1.0 / 3.0
 _OVER = 0.25  # correlation below which samples count as independent again
 _FEWEST = 50  # pairs of neighbours that are needed
 _NO_SPREAD = 1e-9  # variance that is only rounding
-_STEEPEST = (-5.0, 7.0)  # limits of log-odds, so that a few rows of extreme confidence do not dominate
+STEEPEST = (-5.0, 7.0)
+"""Limits of log-odds, so that a few rows of extreme confidence do not dominate."""
 
 
 def _fits_together(saved: Saved) -> str:
@@ -85,13 +89,11 @@ class SerialDependence(Component, saved_as="serial_dependence"):
 
     @property
     def correlation_(self) -> float:
-        products, variance, _ = self._sums
-        return float(products / variance) if variance > 0.0 else 0.0
+        return float(limits(*self._sums)[0])
 
     @property
     def low_(self) -> float:
-        pairs = float(self._sums[2])
-        return self.correlation_ - 2.0 / pairs**0.5 if pairs >= _FEWEST else -1.0
+        return float(limits(*self._sums)[1])
 
     def update(self, proba: ArrayLike) -> None:
         """Update with samples in the order in which they came.
@@ -108,7 +110,9 @@ class SerialDependence(Component, saved_as="serial_dependence"):
         if len(rows) == 0:
             return
         self._sums = np.exp(-len(rows) / self.memory) * self._sums + _neighbours(rows)
-        self.dependent_ = self.correlation_ >= _OVER if self.dependent_ else self.low_ > HALF
+        dependent = np.array([self.dependent_])
+        judge(self._sums[np.newaxis], dependent)
+        self.dependent_ = bool(dependent[0])
 
 
 def _neighbours(rows: FloatArray) -> FloatArray:
@@ -116,7 +120,7 @@ def _neighbours(rows: FloatArray) -> FloatArray:
     k = rows.shape[1]
     predicted, largest = rows.argmax(axis=1), rows.max(axis=1)
     with np.errstate(divide="ignore"):
-        sure = np.clip(np.log(largest) - np.log1p(-largest), *_STEEPEST)
+        sure = np.clip(np.log(largest) - np.log1p(-largest), *STEEPEST)
     alike = predicted[1:] == predicted[:-1]
     classes, first, second = predicted[1:][alike], sure[:-1][alike], sure[1:][alike]
     pairs = np.bincount(classes, minlength=k)
@@ -125,7 +129,35 @@ def _neighbours(rows: FloatArray) -> FloatArray:
     first, second = first - means[classes], second - means[classes]
     products = np.bincount(classes, first * second, k)
     variances = np.bincount(classes, 0.5 * (first**2 + second**2), k)
+    return sum_of_classes(products, variances, pairs)
+
+
+def sum_of_classes(products: NDArray[Any], variances: NDArray[Any], pairs: NDArray[Any]) -> FloatArray:
+    """Return what `judge` looks at, (..., 3), of sums about the mean of each class, (..., k)."""
     told = (pairs >= 3) & (variances > _NO_SPREAD * pairs)
     # The product of two independent numbers out of m, about their common mean, is -variance / (m - 1) on average.
-    unbiased = products[told] + variances[told] / (2 * pairs[told] - 1)
-    return np.array([unbiased.sum(), variances[told].sum(), pairs[told].sum()])
+    unbiased = products + variances / np.maximum(2 * pairs - 1, 1)
+    return np.stack([np.where(told, part, 0.0).sum(axis=-1) for part in (unbiased, variances, pairs)], axis=-1)
+
+
+@compiled
+def limits(products: float, variance: float, pairs: float) -> tuple[float, float]:
+    """Return the correlation of neighbours, and its lower limit."""
+    correlation = products / variance if variance > 0.0 else 0.0
+    return correlation, correlation - 2.0 / np.sqrt(pairs) if pairs >= _FEWEST else -1.0
+
+
+@compiled
+def judge(sums: FloatArray, dependent: NDArray[np.bool_]) -> None:
+    """Say of each of several streams whether neighbours are too much alike, in place.
+
+    Parameters
+    ----------
+    sums : (n, 3) array
+        Products of neighbours, their variance, and the number of pairs.
+    dependent : (n,) array of bool
+        Whether they were before.
+    """
+    for i in range(len(sums)):
+        correlation, low = limits(sums[i, 0], sums[i, 1], sums[i, 2])
+        dependent[i] = correlation >= _OVER if dependent[i] else low > HALF

@@ -324,6 +324,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         self._require("a prediction set")
         return self._band.kept()
 
+    def accuracy_estimate(self) -> AccuracyEstimate:
+        """The estimate of the accuracy itself."""
+        self._require("an accuracy")
+        return self._accuracy
+
     def accuracy(self, level: float) -> Accuracy:
         """The estimate of `AccuracyEstimate`."""
         self._require("an accuracy")

@@ -21,6 +21,7 @@ from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.state import Component
 from baserate.trust import Accuracy, Finding
 from baserate.trust.doubt import Doubt, widened
+from baserate.trust.keyed import KeyParts
 from baserate.trust.label_selection import LabelSelection
 from baserate.trust.monitor import TrustMonitor
 from baserate.trust.prediction_sets import least_probabilities, prediction_sets
@@ -82,6 +83,12 @@ class TrustReadings(Component):
         check_fitted(self, "source_prior_")
         prior: FloatArray = self._correction.prior_.copy()
         return prior
+
+    def key_parts(self) -> KeyParts | None:
+        """Return the fitted parts that the keys of a bank share; None if `alpha` is None."""
+        check_fitted(self, "source_prior_")
+        gate = self._correction.gate_
+        return KeyParts.of(self._monitor, gate, gated=self._correction.gated)
 
     def project(self, tracked: FloatArray) -> FloatArray:
         """Return the class priors nearest to tracked vectors, one per row, within the bounds."""

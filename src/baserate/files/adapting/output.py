@@ -23,7 +23,7 @@ class Output:
     columns : list of str
         The input's columns.
     keyed : bool
-        True if there is a tracker per key; then there are no bands, and no warnings.
+        True if there is a tracker per key; then there are no bands.
     decisions : sequence of str
         The names of decisions; none without costs and threshold.
     """
@@ -38,7 +38,7 @@ class Output:
         self._schema: dict[str, Any] | None = None
         self._prefix = job.out_prefix
         self._adapted = [f"{job.out_prefix}{name}" for name in classes.adapted]
-        self._warnings = [] if keyed else ["alarm", "fallback"]
+        self._warnings = ["alarm", "fallback"]
         shares = ("prior",) if keyed else ("prior", "low", "high")
         self._shares = [f"{share}_{name}" for share in shares for name in classes.names] if job.wide else []
 

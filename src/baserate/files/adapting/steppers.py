@@ -19,6 +19,8 @@ from baserate.protocols import FloatArray, IntArray
 EVERY_BAND, THEN_EVERY = 100, 25
 """A band costs more than a round: it is asked for in each of the first rounds, and then in every twenty-fifth."""
 _OF_EACH_ROUND = ("round", "first_row", "rows", "time")
+_SIGNS = ("evidence", "alarm", "fallback", "correction_weight")
+"""Of each key before a round, where the adapter watches."""
 _NEVER = -(1 << 62)  # the window of a key that had none
 
 
@@ -168,7 +170,7 @@ class KeyedStepper:
 
     def step(self, piece: CheckedPiece) -> AdaptedPiece:
         bank = self._bank
-        adapted = _empty(piece, [*_OF_EACH_ROUND, "key", *(f"prior_{name}" for name in self._names)])
+        adapted = _empty(piece, [*_OF_EACH_ROUND, "key", *(f"prior_{name}" for name in self._names), *_SIGNS])
         for part in piece.rounds():
             assert part.keys is not None
             self._let_windows_pass(part, part.keys)
@@ -184,6 +186,7 @@ class KeyedStepper:
                 [part.time] * n,
                 taken.keys,
                 *taken.prior.T.tolist(),
+                *(getattr(taken.signs, name).tolist() for name in _SIGNS),
             ]
             for column, values in zip(adapted.round_table.values(), lines, strict=True):
                 column += values

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from baserate.adapters import RegressAndReweight
 from baserate.backtesting.measures import MEASURES
 from baserate.backtesting.sentence import with_names
+from baserate.bank import Bank
 from baserate.files.adapting.state import DecisionCounts, StreamState
 from baserate.files.adapting.story import headline
 from baserate.files.adapting.tracked import ClassPath, TrackedPath
@@ -39,8 +40,20 @@ def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
     if state.file is not None and state.file.decided is not None:
         found |= _decided(state.file.decided) | {"threshold": state.file.options.get("--threshold")}
     if bank is not None:
-        return found | {"keys": len(bank)}
+        return found | _keys(bank)
     return found | _trust(state.fitted, names, level)
+
+
+def _keys(bank: Bank) -> dict[str, Any]:
+    """How many keys there are, and which of them are in doubt."""
+    signs, changed = bank.signs(), bank.changed_keys()
+    return {
+        "keys": len(bank),
+        "keys_in_alarm": int(signs.alarm.sum()),
+        "keys_held_back": int(signs.fallback.sum()),
+        "keys_changed": len(changed),
+        "changed": [str(key) for key in changed[:_MOST_KEYS]],
+    }
 
 
 def _decided(decided: DecisionCounts) -> dict[str, Any]:
@@ -237,8 +250,8 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"{_many(found['late_labels'], 'late label')} found the row that was remembered for it; "
             f"{found.get('missed_labels', 0):,} did not."
         )
-    if "accuracy" not in found:
-        return said + _places(found)
+    if "keys" in found:
+        return [*said, *_on_keys(found), *_places(found)]
     accuracy = found["accuracy"]
     if accuracy["value"] == accuracy["value"]:
         said.append(
@@ -257,6 +270,21 @@ def sentences(found: dict[str, Any]) -> list[str]:
     if found["unknown_mass"] > 0.01:
         said.append(f"About {100 * found['unknown_mass']:.0f} % of the rows look like none of the classes.")
     return said + _places(found)
+
+
+def _on_keys(found: dict[str, Any]) -> list[str]:
+    """The sentences on keys in doubt."""
+    said = []
+    if found["keys_changed"]:
+        left = found["keys_changed"] - len(found["changed"])
+        more = f" and {left:,} more" if left > 0 else ""
+        said.append(
+            f"Drift beyond the class mix in {_many(found['keys_changed'], 'key')} (about one in ten by chance): "
+            f"{', '.join(found['changed'])}{more}."
+        )
+    if found["keys_held_back"]:
+        said.append(f"The correction is reduced for {_many(found['keys_held_back'], 'key')}.")
+    return said
 
 
 def _assumption(found: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from baserate.state.declarations import (
     priors,
 )
 from baserate.state.unreadable import UnreadableError
+from baserate.trust.keyed import saved_arrays
 from baserate.validation import check_proba
 
 
@@ -107,11 +108,13 @@ class Bucket(Component, saved_as="spark_bucket"):
             "pending_times": ints("pending"),
             "held": ints("held", low=0, high="keys"),
             "trackers": Plain(),
+            "signs": Plain(),
             "expired": Whole(),
             "rows": Whole(),
             "late": Whole(),
             "waiting": Plain(),
         },
+        optional=("signs",),
         may_be_empty=True,
         check=_check,
     )
@@ -132,7 +135,7 @@ def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
         return Opened(keyed, Counts(), b"")
     state = read_blob(blob)
     _check_plan(state, plan)
-    keyed.set_state({name: state[name] for name in keyed.get_state()})
+    keyed.set_state({name: state[name] for name in keyed.get_state() if name in state})
     counts = Counts(state["rows"], state["late"], state["expired"])
     return Opened(keyed, counts, state["waiting"].tobytes())
 
@@ -215,3 +218,8 @@ def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
     declared = vars(type(tracker)).get("saves")
     if declared is not None:
         declared.state["_state"].check(state["trackers"], "trackers", Sizes({"k": len(plan.names), "keys": n}))
+    parts = plan.bank.adapter.key_parts()
+    if state.get("signs"):
+        if parts is None:
+            raise UnreadableError("holds trust signals, which this adapter does without")
+        saved_arrays(parts.n_cells).check(state["signs"], "signs", Sizes({"k": len(plan.names), "keys": n}))

@@ -223,6 +223,7 @@ class KeyedRounds:
             "pending_times": self.pending.times,
             "held": np.array([self._place[key] for key in state["_keys"]], dtype=np.int64),
             "trackers": state["_state"],
+            "signs": state.get("_trust", {}),
             "expired": self.expired,
         }
 
@@ -242,5 +243,6 @@ class KeyedRounds:
                 "_keys": [keys[place] for place in held],
                 "_last_seen": np.zeros(len(held), dtype=np.int64),
                 "_state": state["trackers"],
+                **({"_trust": state["signs"]} if state.get("signs") else {}),
             }
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_within
 from baserate.protocols import FloatArray, IntArray
 
 RANGES = 6
@@ -87,28 +87,34 @@ def holdout_counts(proba: FloatArray, labels: IntArray, cells: Cells) -> FloatAr
     return counts
 
 
+@compiled_within
+def find_cells(row: FloatArray, centres: FloatArray, edges: FloatArray, logs: FloatArray) -> tuple[int, int]:
+    """Return the two cells of a row; `logs` is scratch space for k numbers."""
+    m, k = centres.shape
+    predicted = 0
+    for c in range(k):
+        logs[c] = np.log(max(row[c], FLOOR))
+        if row[c] > row[predicted]:
+            predicted = c
+    nearest, least = 0, np.inf
+    for j in range(m):
+        total = 0.0
+        for c in range(k):
+            gap = logs[c] - centres[j, c]
+            total += gap * gap
+        if total < least:
+            nearest, least = j, total
+    level, ranges = 0, edges.shape[1] + 1
+    while level < ranges - 1 and row[predicted] > edges[predicted, level]:
+        level += 1
+    return nearest, m + (predicted % min(k, _MOST_GROUPS)) * ranges + level
+
+
 @compiled
 def add_to_cells(proba: FloatArray, centres: FloatArray, edges: FloatArray, counts: FloatArray) -> None:
     """Add each row to the count of its two cells, (cells,)."""
-    m, k = centres.shape
-    ranges = edges.shape[1] + 1
-    logs, shared = np.empty(k), min(k, _MOST_GROUPS)
+    logs = np.empty(centres.shape[1])
     for i in range(len(proba)):
-        predicted = 0
-        for c in range(k):
-            logs[c] = np.log(max(proba[i, c], FLOOR))
-            if proba[i, c] > proba[i, predicted]:
-                predicted = c
-        nearest, least = 0, np.inf
-        for j in range(m):
-            total = 0.0
-            for c in range(k):
-                gap = logs[c] - centres[j, c]
-                total += gap * gap
-            if total < least:
-                nearest, least = j, total
-        level = 0
-        while level < ranges - 1 and proba[i, predicted] > edges[predicted, level]:
-            level += 1
-        counts[nearest] += 1.0
-        counts[m + (predicted % shared) * ranges + level] += 1.0
+        first, second = find_cells(proba[i], centres, edges, logs)
+        counts[first] += 1.0
+        counts[second] += 1.0

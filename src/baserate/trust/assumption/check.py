@@ -160,6 +160,11 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
             self._bets.reset()
             self._hull.start(max(self._grid, coarsest(self._on)))
 
+    def hull(self) -> tuple[HullTest | None, int]:
+        """Return the test by counts, None where nothing is tested, and the grid that the holdout's outputs are on."""
+        check_fitted(self, "testable_")
+        return (self._hull, self._grid) if self.testable_ else (None, 0)
+
     @property
     def bets_(self) -> bool:
         """True if part of the evidence is valid at any time."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
+from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 from baserate.state.declarations import LONGEST, Number, Saved, Saves, Together, Whole, floats, ints
@@ -30,7 +31,8 @@ _THIN = 20.0  # samples of a class, below which its share is taken to be the lar
 _COMMON = 0.1  # share of a class in a cell, from which on few rows in that cell mean that the class is rare
 _SURE = 1e3  # weight of the equation that shares sum to one
 _UNTOLD = 1e-4  # of a contrast's variance, below which the class mix explains all of it
-_MOST_EVIDENCE = float(np.log(1e6))  # beyond which a normal approximation says nothing
+MOST_EVIDENCE = float(np.log(1e6))
+"""Logarithm of the evidence beyond which a normal approximation says nothing."""
 
 
 class System(NamedTuple):
@@ -145,6 +147,108 @@ def _due(look: int) -> float:
     return _FIRST * _GROWTH**look
 
 
+class Counted(NamedTuple):
+    """What a stream is compared with: a holdout that was counted in both systems of cells.
+
+    Attributes
+    ----------
+    systems : tuple of System
+        The neighbourhoods, and the ranges of confidence.
+    start_mix : (k,) array
+        The class mix of the holdout.
+    first : int
+        The number of neighbourhoods; the cells of the second system follow.
+    """
+
+    systems: tuple[System, System]
+    start_mix: FloatArray
+    first: int
+
+
+class Look(NamedTuple):
+    """A look at the counts of a window, in one system of cells.
+
+    Attributes
+    ----------
+    log : float
+        Logarithm of the evidence.
+    place : int
+        The system: 0 or 1.
+    found : Nearest
+    counts : (cells,) array
+    """
+
+    log: float
+    place: int
+    found: Nearest
+    counts: FloatArray
+
+
+def look_where_due(
+    holdout: Counted, counts: NDArray[Any], sizes: IntArray, turns: IntArray, looks: int
+) -> tuple[int, Look | None]:
+    """Look at the windows of a stream where a look is due, and begin those that are full anew, in place.
+
+    Parameters
+    ----------
+    holdout : Counted
+    counts : (windows, cells) array
+    sizes, turns : (windows,) arrays of int
+        The number of samples in each window, and how often it began anew.
+    looks : int
+        Looks at the whole stream so far.
+
+    Returns
+    -------
+    looks : int
+    strongest : Look or None
+        None if there was no look.
+    """
+    found: list[Look] = []
+    if sizes[0] >= _due(looks):
+        while _due(looks + 1) <= sizes[0]:
+            looks += 1  # after a large batch, only the last look that is due
+        found += _look(holdout, counts[0], _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
+        looks += 1
+    for window in range(1, len(WINDOWS)):
+        if sizes[window] >= WINDOWS[window]:
+            turn = int(turns[window])
+            if turn > 0:  # in the first, a window holds what the whole stream does
+                found += _look(holdout, counts[window], _WINDOW / (turn * (turn + 1.0)))
+            counts[window] = 0
+            sizes[window] = 0
+            turns[window] += 1
+    return looks, max(found, key=lambda look: look.log, default=None)
+
+
+@compiled
+def looks_are_due(sizes: IntArray, looks: IntArray, places: IntArray) -> NDArray[np.bool_]:
+    """Return of which of some streams a look is due, or a window full, (n,); `sizes` and `looks` are those of all."""
+    due = np.zeros(len(places), dtype=np.bool_)
+    for j in range(len(places)):
+        place = places[j]
+        due[j] = sizes[place, 0] >= _FIRST * _GROWTH ** looks[place]
+        for w in range(1, len(WINDOWS)):
+            due[j] |= sizes[place, w] >= WINDOWS[w]
+    return due
+
+
+def _look(holdout: Counted, counts: NDArray[Any], share: float) -> list[Look]:
+    """Look at a window in both systems of cells, with a share of the error probability for the two."""
+    looks = []
+    for place, of in enumerate(holdout.systems):
+        seen = (counts[holdout.first :] if place else counts[: holdout.first]).astype(np.float64)
+        found = nearest(seen, of, holdout.start_mix)
+        if place:
+            p = min(1.0, 2.0 * len(found.z) * float(ndtr(-np.abs(found.z).max())))
+        else:
+            # The mix takes some degrees of freedom, but not all where it is at the border of what is possible.
+            free = max(holdout.first - 1 - 0.5 * (int((found.mix > _LEAST).sum()) - 1), 1.0)
+            p = float(chdtrc(free, found.chi2))
+        looks.append(Look(float(np.log(0.5 * share) - np.log(max(p, 1e-300))), place, found, seen))
+    return looks
+
+
 def _fits_together(saved: Saved) -> str:
     state, k = saved.state, saved.sizes["k"]
     centres, edges = state["_cells"]
@@ -185,7 +289,7 @@ class HullTest(Component, saved_as="assumption_hull"):
             "_turns": ints(len(WINDOWS), low=0),
             "_looks": Whole(0, 200),
             "grid": Whole(0, len(GRIDS)),
-            "log_evidence": Number(0.0, _MOST_EVIDENCE),
+            "log_evidence": Number(0.0, MOST_EVIDENCE),
             "_findings": floats("findings", NUMBERS),
         },
         may_be_empty=True,
@@ -195,6 +299,7 @@ class HullTest(Component, saved_as="assumption_hull"):
     def fit(self, proba: FloatArray, labels: IntArray) -> Self:
         """Learn the classes of a holdout that has every class, and start anew."""
         self._cells = fit_cells(proba)
+        self._prepared: dict[int, Counted] = {}  # what follows from the holdout, by grid
         self._holdouts = np.array(
             [holdout_counts(rounded(proba, grid), labels, self._cells) for grid in range(len(GRIDS) + 1)]
         )
@@ -212,30 +317,41 @@ class HullTest(Component, saved_as="assumption_hull"):
         self._counts = np.zeros((len(WINDOWS), self._holdouts.shape[2]))
         self._sizes, self._turns = np.zeros((2, len(WINDOWS)), dtype=np.int64)
         self._looks = 0
-        self._prepare()
 
-    def _prepare(self) -> None:
-        """Compute what follows from the holdout and is not saved."""
-        counts, m = self._holdouts[self.grid], len(self._cells.centres)
-        k = len(counts)
-        ranges = self._cells.edges.shape[1] + 1
-        above = np.arange(ranges) > np.arange(ranges - 1)[:, np.newaxis]
-        contrasts = np.tile(above, (1, groups(k))).astype(np.float64)
-        self._systems = (
-            system(counts[:, :m], 0.0, 0.5, 2.0 * m, np.zeros((0, m))),
-            system(counts[:, m:], 2.0, 0.0, 20.0, contrasts),
-        )
-        sizes = counts.sum(axis=1)
-        self._start_mix = sizes / sizes.sum()
+    @property
+    def cells(self) -> Cells:
+        """Where the cells are."""
+        return self._cells
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells of both systems."""
+        return n_cells(self._cells)
+
+    def holdout(self, grid: int) -> Counted:
+        """Return the holdout as it is when it is rounded to a grid."""
+        if grid not in self._prepared:
+            counts, m = self._holdouts[grid], len(self._cells.centres)
+            k = len(counts)
+            ranges = self._cells.edges.shape[1] + 1
+            above = np.arange(ranges) > np.arange(ranges - 1)[:, np.newaxis]
+            contrasts = np.tile(above, (1, groups(k))).astype(np.float64)
+            systems = (
+                system(counts[:, :m], 0.0, 0.5, 2.0 * m, np.zeros((0, m))),
+                system(counts[:, m:], 2.0, 0.0, 20.0, contrasts),
+            )
+            sizes = counts.sum(axis=1)
+            self._prepared[grid] = Counted(systems, sizes / sizes.sum(), m)
+        return self._prepared[grid]
 
     def get_state(self) -> dict[str, Any]:
-        return {name: value for name, value in super().get_state().items() if name not in ("_systems", "_start_mix")}
+        return {name: value for name, value in super().get_state().items() if name != "_prepared"}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if state:
             self._cells = Cells(*self._cells)
-            self._prepare()
+            self._prepared = {}
         return self
 
     def add(self, rows: FloatArray) -> None:
@@ -244,37 +360,14 @@ class HullTest(Component, saved_as="assumption_hull"):
         add_to_cells(rows, *self._cells, new)
         self._counts += new
         self._sizes += len(rows)
-        if self._sizes[0] >= _due(self._looks):
-            while _due(self._looks + 1) <= self._sizes[0]:
-                self._looks += 1  # after a large batch, only the last look that is due
-            self._look(0, _WHOLE * 3.0 / ((self._looks + 3.0) * (self._looks + 4.0)))
-            self._looks += 1
-        for window in range(1, len(WINDOWS)):
-            if self._sizes[window] >= WINDOWS[window]:
-                turn = int(self._turns[window])
-                if turn > 0:  # in the first, a window holds what the whole stream does
-                    self._look(window, _WINDOW / (turn * (turn + 1.0)))
-                self._counts[window] = 0.0
-                self._sizes[window] = 0
-                self._turns[window] += 1
+        self._looks, look = look_where_due(self.holdout(self.grid), self._counts, self._sizes, self._turns, self._looks)
+        if look is not None and look.log > self.log_evidence:
+            self.log_evidence = min(look.log, MOST_EVIDENCE)
+            self._findings = self._describe(look)
 
-    def _look(self, window: int, share: float) -> None:
-        m = len(self._cells.centres)
-        for place, of in enumerate(self._systems):
-            counts = self._counts[window, m:] if place else self._counts[window, :m]
-            found = nearest(counts, of, self._start_mix)
-            if place:
-                p = min(1.0, 2.0 * len(found.z) * float(ndtr(-np.abs(found.z).max())))
-            else:
-                # The mix takes some degrees of freedom, but not all where it is at the border of what is possible.
-                free = max(m - 1 - 0.5 * (int((found.mix > _LEAST).sum()) - 1), 1.0)
-                p = float(chdtrc(free, found.chi2))
-            log = float(np.log(0.5 * share) - np.log(max(p, 1e-300)))
-            if log > self.log_evidence:
-                self.log_evidence = min(log, _MOST_EVIDENCE)
-                self._findings = self._describe(place, found, counts, of)
-
-    def _describe(self, place: int, found: Nearest, counts: FloatArray, of: System) -> FloatArray:
+    def _describe(self, look: Look) -> FloatArray:
+        _, place, found, counts = look
+        of = self.holdout(self.grid).systems[place]
         shares, evidence = counts / counts.sum(), float(np.exp(self.log_evidence))
         if place:
             worst = int(np.abs(found.z).argmax())

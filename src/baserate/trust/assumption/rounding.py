@@ -39,7 +39,14 @@ def on_grids(proba: FloatArray) -> NDArray[np.bool_]:
     >>> on_grids(np.array([[0.25, 0.75], [0.1, 0.9]])), on_grids(np.array([[0.2468, 0.7532]]))
     (array([False,  True,  True]), array([False, False, False]))
     """
-    return np.array([_on_float16(proba), *(_on_decimals(proba, 10**decimals) for decimals in _DECIMALS.values())])
+    return np.asarray(row_grids(proba).all(axis=0))
+
+
+def row_grids(proba: FloatArray) -> NDArray[np.bool_]:
+    """Return which rows are on each of `GRIDS`, (n, grids)."""
+    return np.column_stack(
+        [_on_float16(proba), *(_on_decimals(proba, 10**decimals) for decimals in _DECIMALS.values())]
+    )
 
 
 def coarsest(on: NDArray[np.bool_]) -> int:
@@ -48,17 +55,20 @@ def coarsest(on: NDArray[np.bool_]) -> int:
     return int(found[-1]) + 1 if len(found) else 0
 
 
-def _on_float16(proba: FloatArray) -> bool:
+def _on_float16(proba: FloatArray) -> NDArray[np.bool_]:
     same = np.abs(proba.astype(np.float16) - proba) <= 1e-9
     # The last column may be what is left of 1.
-    return bool((same.sum(axis=1) >= proba.shape[1] - 1).all())
+    return np.asarray(same.sum(axis=1) >= proba.shape[1] - 1)
 
 
-def _on_decimals(proba: FloatArray, steps: int) -> bool:
-    left = proba
+def _on_decimals(proba: FloatArray, steps: int) -> NDArray[np.bool_]:
+    on = np.zeros(len(proba), dtype=bool)
+    left = np.arange(len(proba))
     for more in sorted(range(-_SPREAD, _SPREAD + 1), key=abs):
-        scaled = left * (steps + more)
-        left = left[(np.abs(scaled - np.round(scaled)) > _NEAR).any(axis=1)]
+        scaled = proba[left] * (steps + more)
+        fits = (np.abs(scaled - np.round(scaled)) <= _NEAR).all(axis=1)
+        on[left[fits]] = True
+        left = left[~fits]
         if len(left) == 0:
-            return True
-    return False
+            break
+    return on

@@ -1,5 +1,5 @@
 """Gate, and the rehearsal of a correction on the holdout."""
 
-from baserate.trust.gate.gate import FAR, Gate
+from baserate.trust.gate.gate import FAR, IN_DOUBT, Gate, alarm_lasts
 
-__all__ = ["FAR", "Gate"]
+__all__ = ["FAR", "IN_DOUBT", "Gate", "alarm_lasts"]

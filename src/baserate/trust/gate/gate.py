@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.protocols import FloatArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component, declarations
 from baserate.state.declarations import (
     LONGEST,
@@ -36,7 +36,8 @@ IN_DOUBT = 0.5
 _IN_DOUBT_EXPLAINED = 0.75  # the same while a class mix explains nearly all of a large change
 FAR = 0.1
 """Total variation distance from the mix of the last rehearsal beyond which its result no longer applies."""
-_MOVED = 0.02  # total variation distance from the mix of the last rehearsal that triggers a new one
+MOVED = 0.02
+"""Total variation distance from the mix of the last rehearsal that triggers a new one."""
 _ROWS, _ROWS_PER_CLASS = 1000, 4  # of the holdout that a rehearsal uses: about a tenth of a millisecond
 _CLOSED, _OPEN = 0.25, 0.5  # parts of the correction at which the fallback begins, and ends
 _SHIFTED = 0.05  # total variation distance from the source prior, below which there is no correction to hold back
@@ -45,6 +46,12 @@ _THIN = 15  # the same, below which several classes are hard to tell from each o
 _UNTOLD = 0.05  # largest share of all samples that may move to such classes
 _SHORTEST = 50  # least duration of an alarm, in rounds
 _LONGEST = 500  # largest number of rounds before an alarm that its duration is derived from
+
+
+def alarm_lasts(took: IntArray | int, before: IntArray | int) -> IntArray:
+    """Return how many rounds an alarm lasts that took so many to come, given how long the last one lasted."""
+    longer = np.maximum(2 * np.minimum(took, _LONGEST), 2 * np.asarray(before))
+    return np.asarray(np.clip(longer, _SHORTEST, LONGEST), dtype=np.int64)
 
 
 def _fits_together(saved: Saved) -> str:
@@ -244,19 +251,24 @@ class Gate(Component, saved_as="gate"):
         if alarm:
             reported_again = 0 <= self._closed_at == self.rounds_ - rounds
             if not reported_again:
-                took = min(self.rounds_ - self._check_began, _LONGEST)
-                self._closed_for = min(max(2 * took, 2 * self._closed_for, _SHORTEST), LONGEST)
+                took = self.rounds_ - self._check_began
+                self._closed_for = int(alarm_lasts(took, self._closed_for))
             self._closed_at = self._check_began = self.rounds_
-        if len(self._proba) and _distance(mix, self.rehearsed_at_) > _MOVED:
-            counts = np.bincount(self._labels, minlength=len(mix)).astype(np.float64)
-            more = np.maximum(mix - self.source_prior_, 0.0)
-            scarce = counts < _THIN  # at least so many of each class are kept
-            thin = bool(scarce.sum() > 1 and more[scarce].sum() > _UNTOLD)
-            self._rehearsed = rehearse(self._proba, self._labels, counts, self.source_prior_, mix, thin=thin)
-            if more[self._few].sum() > _UNTOLD:
-                self._rehearsed = min(self._rehearsed, _CLOSED)
+        if len(self._proba) and _distance(mix, self.rehearsed_at_) > MOVED:
+            self._rehearsed = self.rehearse_at(mix)
             self.rehearsed_at_ = mix
         self._decide()
+
+    def rehearse_at(self, mix: FloatArray) -> float:
+        """Return the part of the correction that a rehearsal at a class mix leaves; changes nothing."""
+        if not len(self._proba):
+            return 1.0
+        counts = np.bincount(self._labels, minlength=len(mix)).astype(np.float64)
+        more = np.maximum(mix - self.source_prior_, 0.0)
+        scarce = counts < _THIN  # at least so many of each class are kept
+        thin = bool(scarce.sum() > 1 and more[scarce].sum() > _UNTOLD)
+        rehearsed = rehearse(self._proba, self._labels, counts, self.source_prior_, mix, thin=thin)
+        return min(rehearsed, _CLOSED) if more[self._few].sum() > _UNTOLD else rehearsed
 
     def _decide(self) -> None:
         shifted = _distance(self._tracked, self.source_prior_) > _SHIFTED

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from baserate import Bank, load, save
 from baserate.adapters import RegressAndReweight
-from baserate.bank import _sort_by_key
+from baserate.bank.grouping import sort_by_key
 from baserate.marginals import BBSE
 from baserate.state import Component, dumps
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory, LastSighting
@@ -69,7 +69,7 @@ def test_a_key_is_an_adapter_of_its_own_bit_for_bit(name):
 @pytest.mark.parametrize("left", [0, 1, -1, 2, 10**9])
 def test_rows_are_sorted_by_key_whatever_the_index_holds(left):
     places = np.array([7, 2, 7, 0, 2, 9, 7])
-    first, order, starts = _sort_by_key(places, np.full(10, left))
+    first, order, starts = sort_by_key(places, np.full(10, left))
     np.testing.assert_array_equal(first, [0, 1, 3, 5])
     np.testing.assert_array_equal(order, [0, 2, 6, 1, 4, 3, 5])
     np.testing.assert_array_equal(starts, [0, 3, 5, 6, 7])

@@ -4,101 +4,38 @@ import copy
 import itertools
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.adapters import RegressAndReweight
-from baserate.compiled import compiled
+from baserate.bank.grouping import Groups, sort_by_key
+from baserate.bank.key_watch import Foreseen, KeyWatch
+from baserate.bank.saved import SAVED
+from baserate.bank.step import BankStep
 from baserate.guard import copied_alone, guarded
 from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
-from baserate.simplex import log_ratio, reweight
 from baserate.state import Component
-from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
 from baserate.threads import in_threads
 from baserate.trackers import FollowTheHistory
-from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_vector
+from baserate.trust import Accuracy
+from baserate.trust.keyed import KeySigns
+from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_real, check_vector
 
 Keys = Sequence[Key] | NDArray[Any]
-
-
-class BankStep(NamedTuple):
-    """Result of one round: adapted probabilities in the order of the rows, and the class mix used for each key."""
-
-    proba: FloatArray
-    keys: list[Key]
-    prior: FloatArray
-
-
-class _Groups(NamedTuple):
-    """A checked batch, sorted by key: key j has the rows ``starts[j]:starts[j + 1]``; row i was row ``order[i]``."""
-
-    keys: list[Key]
-    places: IntArray  # indices of the keys in the bank's arrays; new keys follow those that are held
-    order: IntArray
-    starts: IntArray
-    proba: FloatArray
-    labels: IntArray | None
-    as_given: FloatArray  # before sorting, and before calibration
-
-
-@compiled
-def _sort_by_key(places: IntArray, index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the first row of each key, the stable order that sorts rows by key, and where each key starts in it.
-
-    `index` is scratch space with an entry for every place, in any state: an entry counts only if the key that it points
-    to points back. So it need not be cleared, and a few rows take little time in a large bank.
-    """
-    n, n_keys = len(places), 0
-    first, key_of_row, sizes = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.int64)
-    for i in range(n):
-        j = index[places[i]]
-        if not (0 <= j < n_keys and places[first[j]] == places[i]):
-            j = n_keys
-            index[places[i]], first[j] = j, i
-            n_keys += 1
-        key_of_row[i] = j
-        sizes[j] += 1
-    starts, order = np.zeros(n_keys + 1, np.int64), np.empty(n, np.int64)
-    for j in range(n_keys):
-        starts[j + 1] = starts[j] + sizes[j]
-        sizes[j] = starts[j]
-    for i in range(n):
-        order[sizes[key_of_row[i]]] = i
-        sizes[key_of_row[i]] += 1
-    return first[:n_keys].copy(), order, starts
-
-
-def _check_keys_and_state(saved: Saved) -> str:
-    """Check that keys are unique, and the arrays of their state as the tracker declares them."""
-    keys = saved.state["_keys"]
-    if len(set(keys)) < len(keys):
-        return "has keys that are not unique"
-    adapter = saved.params["adapter"]
-    if not adapter.state:
-        return "has an adapter that was never fitted"
-    tracker = adapter.state["tracker_"]
-    declared: Saves | None = vars(tracker.cls).get("saves")
-    if declared is not None:
-        sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
-        Fields(declared.params).check(tracker.params, "tracker", sizes)
-        declared.state["_state"].check(saved.state["_state"], "_state", sizes)
-        # The light profile of the likelihood mixture has no runs, and new keys are born with those of its parameters.
-        if "light" in tracker.params and (sizes.known["lanes"] == 0) != tracker.params["light"]:
-            return "has keys with runs that its tracker's parameters do not ask for, or without"
-    return ""
 
 
 class Bank(Component, saved_as="bank"):
     """One fitted `RegressAndReweight` for many independent streams, such as one per shop, hospital or customer.
 
     All keys share the model's holdout; each has its own class mix. A call of `step` is one round for every key that has
-    rows in it, any number per key. A key gives the same bits as a separate adapter with ``gate=False``. A new key
-    starts where the tracker starts: by default, at the source prior.
+    rows in it, any number per key. A new key starts where the tracker starts: by default, at the source prior.
 
-    Keys have neither a gate nor a check of label shift, which would take more memory and time than all the rest. To get
-    warnings, run a separate adapter on all samples beside the bank: a mixture of label shifts is a label shift, too.
+    Each key has a gate, a check of label shift and an estimated accuracy of its own, by its own rows: see `signs`. They
+    are those of a separate adapter, but for what would take more than all the rest: bets, unknown mass, discounted
+    samples, and the choice among corrections by labels. An adapter with ``gate=False`` makes a bank without gates,
+    where a key gives the same bits as a separate adapter; with ``alpha=None``, there are no signs at all.
 
     Thousands of keys are processed in threads, one for each CPU available to this process; the environment variable
     ``NUMBA_NUM_THREADS`` sets another number. The number of threads does not change the results, bit for bit.
@@ -122,16 +59,7 @@ class Bank(Component, saved_as="bank"):
            [1., 0.]])
     """
 
-    saves = Saves(
-        params={"adapter": Part(RegressAndReweight, {"k": "k"})},
-        state={
-            "rounds_": Whole(),
-            "_keys": key_list("keys"),
-            "_last_seen": ints("keys", low=0),
-            "_state": Plain(),
-        },
-        check=_check_keys_and_state,
-    )
+    saves = SAVED
 
     def __init__(self, adapter: RegressAndReweight) -> None:
         if not isinstance(adapter, RegressAndReweight):
@@ -151,6 +79,7 @@ class Bank(Component, saved_as="bank"):
         self._row: dict[Key, int] = {}
         self._state = self._initial_state(1)
         self._last_seen = np.zeros(1, dtype=np.int64)
+        self._watch = KeyWatch(self.adapter)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return copied_alone(self, memo)
@@ -176,10 +105,53 @@ class Bank(Component, saved_as="bank"):
         return self._priors(self._places(self._check_keys(keys)))
 
     @guarded
+    def signs(self, keys: Keys | None = None) -> KeySigns:
+        """Return the trust signals of some keys, or of all, as arrays; new keys have none.
+
+        The alarm of a key is false with probability `alpha` at most, so that of very many keys some are in alarm though
+        nothing has happened: `changed_keys` allows for that.
+        """
+        return self._watch.signs(self._places(self.keys if keys is None else self._check_keys(keys)))
+
+    @guarded
+    def changed_keys(self, level: float = 0.1) -> list[Key]:
+        """Return the keys of which more than the class mix has ever changed, those with most evidence first.
+
+        Of the keys returned, a share of `level` at most is expected to be there by chance (Benjamini and Hochberg).
+
+        Parameters
+        ----------
+        level : float
+            The expected share of false ones.
+        """
+        check_real(level, "level", 0.0, 1.0, closed=False)
+        keys = self.keys
+        return [keys[place] for place in self._watch.changed(level)]
+
+    @guarded
+    def estimated_accuracy(self, keys: Keys, level: float = 0.9) -> list[Accuracy]:
+        """Return the estimated accuracy of each key's last rows, up to 5,000: see `RegressAndReweight`."""
+        return [found for found, _ in self._estimates(keys, level)]
+
+    @guarded
+    def accuracy_in_doubt(self, keys: Keys) -> list[str]:
+        """Return the reason why each key's `estimated_accuracy` may not be believed; empty if nothing is in doubt."""
+        return [reason for _, reason in self._estimates(keys, 0.9)]
+
+    def _estimates(self, keys: Keys, level: float) -> list[tuple[Accuracy, str]]:
+        check_real(level, "level", 0.0, 1.0, closed=False)
+        key_list = self._check_keys(keys)
+        places = self._places(key_list)
+        unknown = np.flatnonzero(places >= len(self._row))
+        if len(unknown):
+            raise ValueError(f"keys holds {key_list[int(unknown[0])]!r}, which is not in this bank.")
+        return self._watch.estimates(places, self._priors(places), level)
+
+    @guarded
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
         """Return adapted probabilities, row by row; changes nothing."""
         groups = self._group(keys, proba, None)
-        return self._predict(groups, self._priors(groups.places))
+        return self._shown(groups, self._watch.foresee(groups, self._priors(groups.places)))
 
     @guarded
     def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
@@ -194,16 +166,20 @@ class Bank(Component, saved_as="bank"):
         y : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
         """
-        self._update(self._group(keys, proba, y))
+        groups = self._group(keys, proba, y)
+        # It is the trust signals alone that look at what the rows are predicted as.
+        watched = self._watch.trust is not None
+        self._update(groups, self._watch.foresee(groups, self._priors(groups.places)) if watched else None)
 
     @guarded
     def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
         """Predict a batch, then update with it; return the probabilities and the class mixes that were used."""
         groups = self._group(keys, proba, y)
-        prior = self._priors(groups.places)
-        adapted = self._predict(groups, prior)
-        self._update(groups)
-        return BankStep(adapted, groups.keys, prior)
+        prior, signs = self._priors(groups.places), self._watch.signs(groups.places)
+        foreseen = self._watch.foresee(groups, prior)
+        shown = self._shown(groups, foreseen)
+        self._update(groups, foreseen)
+        return BankStep(shown, groups.keys, prior, signs)
 
     @guarded
     def add(self, keys: Keys) -> None:
@@ -220,6 +196,7 @@ class Bank(Component, saved_as="bank"):
             raise ValueError(f"keys holds {min(unknown)!r}, which is not in this bank.")
         stay = [key for key in self._row if key not in gone]
         rows = np.array([self._row[key] for key in stay], dtype=np.int64)
+        self._watch.keep(rows)
         self._state = type(self._state)(*(array[rows] for array in self._state))
         self._last_seen = self._last_seen[rows]
         self._row = {key: row for row, key in enumerate(stay)}
@@ -256,7 +233,7 @@ class Bank(Component, saved_as="bank"):
         self.drop(gone)
         return gone
 
-    def _group(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None) -> _Groups:
+    def _group(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None) -> Groups:
         given = self.adapter.check_rows(proba)
         checked = self.adapter.calibrate(given)
         key_list = self._check_keys(keys)
@@ -265,10 +242,11 @@ class Bank(Component, saved_as="bank"):
         labels = None if y is None else check_labels(y, *checked.shape, missing=True, classes=self.adapter.class_names_)
         places = self._places(key_list)
         # Scratch space for all places, held or not; most of it is never touched.
-        first, order, starts = _sort_by_key(places, np.empty(len(self._row) + len(places), dtype=np.int64))
+        first, order, starts = sort_by_key(places, np.empty(len(self._row) + len(places), dtype=np.int64))
         labels = None if labels is None else labels[order]
         distinct = [key_list[i] for i in first.tolist()]
-        return _Groups(distinct, places[first], order, starts, checked.take(order, axis=0), labels, given)
+        sorted_rows = checked.take(order, axis=0)
+        return Groups(distinct, places[first], order, starts, sorted_rows, labels, given, checked is given)
 
     def _places(self, keys: list[Key]) -> IntArray:
         """Return the indices of keys in the arrays; new keys get the next ones, in their order."""
@@ -297,15 +275,17 @@ class Bank(Component, saved_as="bank"):
         else:
             work(0, n)
 
-    def _predict(self, groups: _Groups, priors: FloatArray) -> FloatArray:
+    def _shown(self, groups: Groups, foreseen: Foreseen) -> FloatArray:
+        """Return what is predicted, in the order of the rows."""
         if not self.adapter.enabled:
             return groups.as_given.copy()
-        adapted = reweight(groups.proba, log_ratio(priors, self.adapter.source_prior_), groups.starts)
-        out = np.empty_like(adapted)
-        out[groups.order] = adapted
+        out = np.empty_like(foreseen.adapted)
+        out[groups.order] = foreseen.adapted
+        alone = groups.order[foreseen.alone]
+        out[alone] = groups.as_given[alone]
         return out
 
-    def _update(self, groups: _Groups) -> None:
+    def _update(self, groups: Groups, foreseen: Foreseen | None) -> None:
         if groups.keys:
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
             check_vector(z.ravel(), z.size, f"a sighting of {type(self.adapter.marginals_).__name__}")
@@ -313,9 +293,11 @@ class Bank(Component, saved_as="bank"):
             self._add([groups.keys[j] for j in new.tolist()])
             self._for_keys(lambda begin, end: self._update_some(groups, z, begin, end), len(groups.keys))
             self._last_seen[groups.places] = self.rounds_ + 1
+            if foreseen is not None:
+                self._watch.take_in(groups, foreseen, self._priors)
         self.rounds_ += 1
 
-    def _update_some(self, groups: _Groups, z: FloatArray, begin: int, end: int) -> None:
+    def _update_some(self, groups: Groups, z: FloatArray, begin: int, end: int) -> None:
         starts = groups.starts[begin : end + 1]
         rows = slice(starts[0], starts[-1])
         labels = None if groups.labels is None else groups.labels[rows]
@@ -329,6 +311,7 @@ class Bank(Component, saved_as="bank"):
             self._reserve(max(after, 2 * before))
         for array, born in zip(self._state, self._initial_state(after - before), strict=True):
             array[before:after] = born
+        self._watch.add(after - before)
         self._last_seen[before:after] = self.rounds_
         self._row.update(zip(keys, range(before, after), strict=True))
 
@@ -343,6 +326,7 @@ class Bank(Component, saved_as="bank"):
         def larger(array: NDArray[Any]) -> NDArray[Any]:
             return np.concatenate([array[:used], np.empty((capacity - used, *array.shape[1:]), array.dtype)])
 
+        self._watch.reserve(capacity)
         self._state = type(self._state)(*map(larger, self._state))
         self._last_seen = larger(self._last_seen)
 
@@ -351,8 +335,8 @@ class Bank(Component, saved_as="bank"):
         return check_keys(keys, held=self._row)
 
     def get_state(self) -> dict[str, Any]:
-        used = len(self._row)
-        return {
+        used, trust = len(self._row), self._watch.get_state()
+        return ({} if trust is None else {"_trust": trust}) | {
             "rounds_": self.rounds_,
             "_keys": self.keys,
             "_state": {name: array[:used] for name, array in self._state._asdict().items()},
@@ -364,6 +348,7 @@ class Bank(Component, saved_as="bank"):
         self._state = type(self._state)(**{name: array.copy() for name, array in state["_state"].items()})
         self._row = {key: row for row, key in enumerate(state["_keys"])}
         self.rounds_ = state["rounds_"]
+        self._watch.set_state(len(self._row), state.get("_trust"))
         return self
 
     def __sklearn_clone__(self) -> Self:
