@@ -57,8 +57,9 @@ class NaiveRuns:
         logs = [made, self.follow(rows, frequencies, near) if few else self.judge(rows, frequencies, near)]
         self.arms = self.arms * np.exp(np.array(logs) - max(logs))
         self.arms /= self.arms.sum()
-        mix = self.predict()
+        self.mix = mix = self.predict()
         shares = classes(mix, rows) if frequencies is None else np.array([frequencies])  # 5
+        self.found = shares.mean(axis=0)
         if not few:
             self.average(shares, mix, split=frequencies is not None)
         self.mixture.count(shares.sum(axis=0).tolist())

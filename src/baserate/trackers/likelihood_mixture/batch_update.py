@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate.compiled import compiled, compiled_within
 from baserate.protocols import FloatArray, IntArray
-from baserate.trackers.likelihood_mixture import diagonal, parts, runs, scoring
+from baserate.trackers.likelihood_mixture import diagonal, parts, runs, scoring, season
 from baserate.trackers.likelihood_mixture.experts import (
     COUNT,
     COUNTED,
@@ -74,8 +74,12 @@ def update(
     began: IntArray,
     run_weights: FloatArray,
     arms: FloatArray,
+    seasons: FloatArray,
+    seasonal: IntArray,
+    season_arms: FloatArray,
     rows: IntArray,
     margin: FloatArray,
+    across: FloatArray,
     proba: FloatArray,
     inverse: FloatArray,
     labels: IntArray,
@@ -88,6 +92,8 @@ def update(
 
     Parameters
     ----------
+    across : (d, k) array
+        The directions in which rounds are compared, to find seasons.
     inverse : (k,) array
         One divided by the source prior.
     labels : (n,) array of int
@@ -103,6 +109,7 @@ def update(
     """
     k, lanes = births.shape[1], sizes.shape[1]
     mixes, per_expert, per_class = make_tables(k)
+    span, plays = seasons.shape[1], np.empty((3, k))
     logs, scratch, widest = np.empty(EXPERTS), scoring.make_scratch(k if many is None else 0, lanes), 0.0
     for c in range(k):
         widest = max(widest, margin[c])
@@ -112,10 +119,14 @@ def update(
         share, arm = run_weights[row], arms[row]
         load_key(births[row], counts[row], weights[row], trust[row], mixes, per_expert, per_class)
         t = rounds[row, 0] + 1
+        returns, moves = span > 0 and seasonal[row, 0] > 0, False
+        # Before the first round it is the birth value itself.
+        if t > 1 and (returns or len(predictions) > 0):
+            _average(moving, share, arm, mixes, per_expert, per_class)
+        if returns:
+            moves = season.forecast(seasons[row], seasonal[row], across, t, per_class, plays)
+            season.blend(season_arms[row], plays, per_class)
         if len(predictions) > 0:
-            # Before the first round it is the birth value itself.
-            if t > 1:
-                _average(moving, share, arm, mixes, per_expert, per_class)
             for c in range(k):
                 predictions[j, c] = per_class[MIXTURE, c] if t > 1 else births[row, c]
         if first == end:
@@ -167,6 +178,11 @@ def update(
                 diagonal.count(moving, within, size, proba, inverse, labels, first, end, per_class)
             runs.restore_birth(moving, per_class)
             runs.share_arms(arm)
+        if span > 0:
+            season.observe(
+                seasons[row], seasonal[row], season_arms[row], across, t, plays,
+                proba, inverse, labels, first, end, moves, per_class,
+            )  # fmt: skip
 
 
 @compiled
@@ -185,19 +201,27 @@ def update_with_frequencies(
     began: IntArray,
     run_weights: FloatArray,
     arms: FloatArray,
+    seasons: FloatArray,
+    seasonal: IntArray,
+    season_arms: FloatArray,
     rows: IntArray,
     margin: FloatArray,
+    across: FloatArray,
     frequencies: FloatArray,
     many: bool | None,
 ) -> None:
     """Update some keys with class frequencies, one row each; a row counts as one labelled sample split by class."""
     k, lanes = births.shape[1], sizes.shape[1]
     mixes, per_expert, per_class = make_tables(k)
+    span, plays = seasons.shape[1], np.empty((3, k))
     logs, m, scratch = np.empty(EXPERTS), EXPERTS, scoring.make_scratch(k if many is None else 0, lanes)
     for j in range(len(rows)):
         row = rows[j]
         t = rounds[row, 0] + 1
         load_key(births[row], counts[row], weights[row], trust[row], mixes, per_expert, per_class)
+        if span > 0 and seasonal[row, 0] > 0:
+            _average(run_mixes[row], run_weights[row], arms[row], mixes, per_expert, per_class)
+            season.forecast(seasons[row], seasonal[row], across, t, per_class, plays)
         for c in range(k):
             per_class[COUNT, c] = frequencies[j, c]
         apply_margin(counts[row], margin, mixes, per_expert, per_class)
@@ -229,6 +253,8 @@ def update_with_frequencies(
             runs.weigh_arms(arms[row], found, found_by_runs)
             runs.restore_birth(run_mixes[row], per_class)
             runs.share_arms(arms[row])
+        if span > 0:
+            season.observe_frequencies(seasons[row], seasonal[row], season_arms[row], across, t, plays, per_class)
 
 
 @compiled
@@ -243,6 +269,8 @@ def idle(
     sizes: FloatArray,
     began: IntArray,
     run_weights: FloatArray,
+    seasons: FloatArray,
+    seasonal: IntArray,
     rows: IntArray,
     idle_rounds: IntArray,
 ) -> None:
@@ -261,6 +289,8 @@ def idle(
             if sizes.shape[1] > 0:
                 runs.open_round(run_mixes[row], sizes[row], began[row], run_weights[row], per_class, rounds[row, 0])
             redistribute_weights(weights[row], trust[row], made[row], rounds[row, 0], per_expert)
+            if seasons.shape[1] > 0:
+                season.skip(seasons[row], seasonal[row], counts.shape[1], rounds[row, 0])
         rounds[row, 0] += max(n - _MOST_IDLE, 0)
         for c in range(counts.shape[1]):
             for e in range(MEMORIES):

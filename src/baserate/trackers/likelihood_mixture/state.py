@@ -20,7 +20,7 @@ from baserate.state.declarations import (
 )
 from baserate.state.unreadable import UnreadableError
 from baserate.trackers._tracker import SAVED, has_one_key
-from baserate.trackers.likelihood_mixture import experts
+from baserate.trackers.likelihood_mixture import experts, season
 from baserate.trackers.likelihood_mixture.runs import FEW_LANES, FULL, LANES
 
 
@@ -55,6 +55,13 @@ class State(NamedTuple):
     """Weights of the runs and of the birth value."""
     arms: FloatArray
     """Weights of the mixture of experts, and of the runs."""
+    seasons: FloatArray
+    """The profile, a class mix for each round of the period; what the latest rounds contain of each direction; and the
+    mean squared distance of rounds that are 1, 2, 3, ... apart."""
+    seasonal: IntArray
+    """The period, zero for none, and the round in which it was found."""
+    season_arms: FloatArray
+    """Weights of the forecast without a season, of the profile, and of the forecast moved as the profile moves."""
 
 
 class Note(NamedTuple):
@@ -85,6 +92,11 @@ def n_overlaps(k: int) -> int:
     return k * (k + 1) // 2 if k <= FULL else 2 * k
 
 
+def n_places(k: int, *, light: bool) -> int:
+    """Return the longest period that is looked for; zero in the light profile and for many classes."""
+    return 0 if light or k > FULL else season.SPAN
+
+
 def new_state(births: FloatArray, *, light: bool) -> State:
     """Return the initial state of ``len(births)`` keys."""
     keys, k = births.shape
@@ -111,6 +123,9 @@ def new_state(births: FloatArray, *, light: bool) -> State:
         began=np.zeros((keys, lanes), dtype=np.int64),
         run_weights=run_weights,
         arms=np.full((keys, 2), 0.5) if lanes else np.tile([1.0, 0.0], (keys, 1)),
+        seasons=np.zeros((keys, n_places(k, light=light), k + len(season.directions(k)) + 1)),
+        seasonal=np.zeros((keys, 2), dtype=np.int64),
+        season_arms=np.tile(season.START, (keys, 1)),
     )
 
 
@@ -130,6 +145,9 @@ _ARRAYS = Fields(
         "began": ints("keys", "lanes", low=0),
         "run_weights": floats("keys", "lanes", low=0.0, high=1.0 + 1e-9),
         "arms": priors("keys", 2),
+        "seasons": floats("keys", "places", "columns", low=-2.0, high=season.MISSING),
+        "seasonal": ints("keys", 2, low=0),
+        "season_arms": priors("keys", 3),
     }
 )
 
@@ -143,6 +161,13 @@ class _Arrays:
         k, lanes = sizes.known["k"], sizes.known["lanes"]
         if lanes not in (0, n_lanes(k, light=False)) or sizes.known["overlaps"] != n_overlaps(k):
             raise UnreadableError(f"holds {where} of other runs than {k} classes have")
+        columns = k + len(season.directions(k)) + 1
+        if (sizes.known["places"], sizes.known["columns"]) != (n_places(k, light=lanes == 0), columns):
+            raise UnreadableError(f"holds {where} of other seasons than {k} classes have")
+        if (value["seasonal"] > value["rounds"][:, :1]).any() or (
+            value["seasonal"][:, 0] > sizes.known["places"]
+        ).any():
+            raise UnreadableError(f"holds {where} with a season that is too long, or begins later than now")
         if lanes == 0:
             if (value["arms"][:, 1] != 0.0).any():
                 raise UnreadableError(f"holds {where} with weight for runs, and without runs")

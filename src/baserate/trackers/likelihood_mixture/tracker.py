@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
 from baserate.trackers._tracker import ONE_KEY, BankedTracker
-from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels, runs
+from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels, runs, season
 from baserate.trackers.likelihood_mixture.state import SAVED_NOTE, SAVES, Note, State, new_state
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
@@ -20,7 +20,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     r"""Bayesian mixture of experts that forget at different speeds, recall an earlier mix, or began at some round.
 
     Experts are weighted by how likely they made the samples that came next; there is nothing to tune. O(k n) time for
-    each of 39 experts in a round of n samples; constant state, 8.0 KB for ten classes.
+    each of 39 experts in a round of n samples; constant state, 15.7 KB for ten classes.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     prior : (k,) array, optional
         The prediction before the first round. Default: the source prior inside an adapter, else uniform.
     light : bool
-        Leave out the runs: less than half of the state and, in large rounds, of the time, for a `baserate.Bank` of very
-        many keys. The mix is then learned slowly where the model is weak or a class is rare.
+        Leave out the runs and the season: a quarter of the state and, in large rounds, half of the time, for a
+        `baserate.Bank` of very many keys. The mix is then learned slowly where the model is weak or a class is rare.
 
     Notes
     -----
@@ -54,6 +54,11 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
        mix that is likeliest given all samples since then: it moves by the score of new samples divided by the
        information of all its samples. A run may end, the less likely the older it is, and a new one begins. The
        experts of steps 1 to 5 and the runs are two arms, weighted in the same way; Q is the mean of both.
+
+    7. If the mix comes back after a fixed number of up to 64 rounds, such as the hours of a day or the days of a week,
+       the mean of each of these rounds is kept (the *profile*). The forecast without a season, the profile, and the
+       forecast moved as the profile moves are three arms, weighted in the same way. The period is looked for by
+       comparing each round with those before it.
 
     Memories are 1, 2, 4, ..., 2^21 rounds and all rounds. The switching rates 0.2, 0.02 and 1/t of step 5 are run side
     by side, each with weights of its own, and are averaged in the same way, with a switching rate of 1/t.
@@ -175,7 +180,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         n = len(proba)
         if n < 2:
             return np.tile(self.predict(), (n, 1))
-        out, folds = np.empty((n, self.n_classes)), np.arange(n) % _FOLDS
+        out, folds, forecast = np.empty((n, self.n_classes)), np.arange(n) % _FOLDS, self._season()
         at_once = max(1, _MOST_ROWS // n)
         for first in range(0, min(n, _FOLDS), at_once):
             left_out = np.arange(first, min(first + at_once, n, _FOLDS))
@@ -184,10 +189,33 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             keys, starts = np.arange(len(left_out)), np.searchsorted(which, np.arange(len(left_out) + 1))
             others = Evidence(proba[rows], source_prior, starts=starts)
             self.update_rows(state, keys, out[: len(keys)], others)
-            predicted = self.predict_rows(state, keys)
+            predicted = self._after(state, keys, forecast)
             for fold, mix in zip(left_out, predicted, strict=True):
                 out[folds == fold] = mix
         return out
+
+    def _season(self) -> tuple[FloatArray, bool] | None:
+        """What the arms of the season predict for the next round, and whether the profile moves it; None without."""
+        state = self._state
+        if state.seasons.shape[1] == 0 or state.seasonal[0, 0] == 0:
+            return None
+        plain = self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), ONE_KEY)[0]
+        across, t = season.directions(self.n_classes), int(state.rounds[0, 0]) + 1
+        plays, moves = season.plays_of(state.seasons[0], state.seasonal[0], across, t, plain)
+        return plays, moves
+
+    def _after(self, state: State, keys: IntArray, forecast: tuple[FloatArray, bool] | None) -> FloatArray:
+        """Return the class mix of the round that was just seen, which a season tells from the next one."""
+        mixes = self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), keys)
+        if forecast is None:
+            return mixes
+        plays, moves = forecast
+        level = state.seasons[keys, state.rounds[keys, 0] % state.seasonal[keys, 0], : self.n_classes]
+        arms = state.season_arms[keys]
+        moved = np.where(moves, plays[season.MOVED], mixes)
+        return np.asarray(
+            arms[:, [season.PLAIN]] * mixes + arms[:, [season.LEVEL]] * level + arms[:, [season.MOVED]] * moved
+        )
 
     def play(self, evidence: Evidence) -> FloatArray:
         """Replay many rounds in one call, and return the prediction before each, one row per round.
@@ -225,6 +253,13 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             weight[experts.KNOWN] += state.arms[1] * state.run_weights[-1]
             weight = np.append(weight, state.arms[1] * state.run_weights[:-1])
             mixes, sizes = np.vstack([mixes, state.run_mixes.T[:-1]]), np.append(sizes, 1.0 + state.sizes[:-1])
+        if (forecast := self._season()) is not None:
+            plays, moves = forecast
+            arms, t = state.season_arms, int(state.rounds[0]) + 1
+            own = [arms[season.LEVEL], arms[season.MOVED] if moves else 0.0]
+            seen = season.worth(state.seasons, state.seasonal, t, plays[season.LEVEL])
+            weight = np.append(weight / weight.sum() * (1.0 - sum(own)), own)
+            mixes, sizes = np.vstack([mixes, plays[season.LEVEL :]]), np.append(sizes, [seen, 0.5 * seen])
         used = weight > 0.0
         return Experts(
             weights=weight[used] / weight.sum(),
@@ -261,6 +296,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             state.sizes,
             state.began,
             state.run_weights,
+            state.seasons,
+            state.seasonal,
             rows,
             rounds,
         )
@@ -328,7 +365,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """Update each of some keys with one batch or one estimate, in place; no key twice."""
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
-            batch_update.update_with_frequencies(*state, rows, self._slack, frequencies, self._many)
+            batch_update.update_with_frequencies(
+                *state, rows, self._slack, season.directions(self.n_classes), frequencies, self._many
+            )
         else:
             self._play(state, rows, evidence, _NONE)
 
@@ -338,8 +377,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
         batch_update.update(
-            *state, rows, self._slack, evidence.proba, 1.0 / evidence.source_prior, labels, starts,
-            self._many, predictions, record,
+            *state, rows, self._slack, season.directions(self.n_classes), evidence.proba, 1.0 / evidence.source_prior,
+            labels, starts, self._many, predictions, record,
         )  # fmt: skip
 
     @property
