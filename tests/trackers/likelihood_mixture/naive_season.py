@@ -62,8 +62,7 @@ class NaiveSeason:
             self.arms = self.arms * np.exp(logs - logs.max())  # 23
             self.arms = 0.9999 * self.arms / self.arms.sum() + 0.0001 * np.array([0.98, 0.01, 0.01])
             if frequencies is None:
-                mix = self.plain.mix + self.arms[1] * (plays[1] - self.plain.mix)
-                found = classes(mix, rows).mean(axis=0)
+                found = found + self.arms[1] * (classes(plays[1], rows).mean(axis=0) - found)
         self.t += 1
         self.remember(found)
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
-from baserate.trackers.likelihood_mixture.experts import COUNT, MIXTURE
-from baserate.trackers.likelihood_mixture.likelihoods import count_classes
+from baserate.trackers.likelihood_mixture.experts import COUNT, MIXTURE, SPARE
 
 SPAN = 64
 """Longest period, in rounds."""
@@ -109,7 +108,7 @@ def blend(arms: FloatArray, plays: FloatArray, per_class: FloatArray) -> None:
 
 
 @compiled_within
-def judge(
+def _judge(
     arms: FloatArray,
     plays: FloatArray,
     proba: FloatArray,
@@ -118,27 +117,37 @@ def judge(
     first: int,
     end: int,
     moves: bool,
+    per_class: FloatArray,
 ) -> None:
-    """Weigh the arms by the likelihood of the samples `first` to `end`."""
+    """Weigh the arms by the likelihood of the samples `first` to `end`; the row `SPARE` counts them by the profile."""
     k = plays.shape[1]
     level, moved, by_level, by_moved = 0.0, 0.0, 1.0, 1.0
+    for c in range(k):
+        per_class[SPARE, c] = 0.0
     for i in range(first, end):
-        a, b, c = 0.0, 0.0, 0.0
         if len(labels) == 0 or labels[i] == UNLABELLED:
-            for j in range(k):
-                likelihood = proba[i, j] * inverse[j]
-                a += plays[PLAIN, j] * likelihood
-                b += plays[LEVEL, j] * likelihood
-                c += plays[MOVED, j] * likelihood
+            plain, share, other = 0.0, 0.0, 0.0
+            for c in range(k):
+                likelihood = proba[i, c] * inverse[c]
+                plain += plays[PLAIN, c] * likelihood
+                share += plays[LEVEL, c] * likelihood
+                if moves:
+                    other += plays[MOVED, c] * likelihood
+            part = 1.0 / share
+            for c in range(k):
+                per_class[SPARE, c] += plays[LEVEL, c] * (proba[i, c] * inverse[c]) * part
         else:
-            a, b, c = plays[PLAIN, labels[i]], plays[LEVEL, labels[i]], plays[MOVED, labels[i]]
-        by_level *= b / a
-        by_moved *= c / a
+            y = labels[i]
+            plain, share, other = plays[PLAIN, y], plays[LEVEL, y], plays[MOVED, y]
+            per_class[SPARE, y] += 1.0
+        by_level *= share / plain
+        if moves:
+            by_moved *= other / plain
         if not (1.0 / _FAR < by_level < _FAR and 1.0 / _FAR < by_moved < _FAR):
             level += np.log(by_level)
             moved += np.log(by_moved)
             by_level = by_moved = 1.0
-    _weigh(arms, level + np.log(by_level), moved + np.log(by_moved) if moves else 0.0)
+    _weigh(arms, level + np.log(by_level), moved + np.log(by_moved))
 
 
 @compiled_within
@@ -169,10 +178,9 @@ def observe(
 ) -> None:
     """Learn from round t, whose counts without a season are in the row `COUNT`."""
     if season[0] > 0:
-        judge(arms, plays, proba, inverse, labels, first, end, moves)
+        _judge(arms, plays, proba, inverse, labels, first, end, moves, per_class)
         for c in range(plays.shape[1]):
-            per_class[MIXTURE, c] += arms[LEVEL] * (plays[LEVEL, c] - per_class[MIXTURE, c])
-        count_classes(proba, inverse, labels, first, end, per_class)
+            per_class[COUNT, c] += arms[LEVEL] * (per_class[SPARE, c] - per_class[COUNT, c])
     remember(seasons, season, across, t, 1.0 / (end - first), per_class)
 
 
