@@ -55,7 +55,7 @@ def test_rows_are_counted_once_in_each_system_of_cells():
     rows = outputs(rng, rng.integers(K, size=300))
     cells = fit_cells(rows)
     counts = np.zeros(n_cells(cells))
-    add_to_cells(rows, *cells, counts)
+    add_to_cells(rows, cells.columns, cells.edges, counts[np.newaxis])
     m, ranges = len(cells.centres), cells.edges.shape[1] + 1
     logs = np.log(np.maximum(rows, 1e-3))
     by_hand = ((logs[:, np.newaxis] - cells.centres) ** 2).sum(axis=2).argmin(axis=1)
@@ -71,7 +71,7 @@ def test_more_classes_than_groups_share_cells():
     rows = np.random.default_rng(0).dirichlet(np.full(70, 0.1), 400)
     cells = fit_cells(rows)
     counts = np.zeros(n_cells(cells))
-    add_to_cells(rows, *cells, counts)
+    add_to_cells(rows, cells.columns, cells.edges, counts[np.newaxis])
     assert counts[len(cells.centres) :].sum() == 400
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from baserate.compiled import compiled, compiled_within
+from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.protocols import FloatArray, IntArray
 from baserate.trackers.likelihood_mixture import diagonal, parts, runs, scoring
 from baserate.trackers.likelihood_mixture.experts import (
@@ -83,6 +83,7 @@ def update(
     many: bool | None,
     predictions: FloatArray,
     record: FloatArray,
+    after: FloatArray,
 ) -> None:
     """Predict some keys, and update each with a batch, one after the other; an empty batch changes nothing.
 
@@ -100,6 +101,8 @@ def update(
         Becomes the record of the last round, which `late_labels` needs: for each class the mixes that experts and runs
         are judged by, and the mix that samples are counted by; then the share of a sample that each expert counts.
         Without rows, nothing is recorded.
+    after : (m, k) array
+        Row j becomes the prediction of key ``rows[j]`` after batch j, unless that is empty. Without rows, nothing does.
     """
     k, lanes = births.shape[1], sizes.shape[1]
     mixes, per_expert, per_class = make_tables(k)
@@ -167,6 +170,32 @@ def update(
                 diagonal.count(moving, within, size, proba, inverse, labels, first, end, per_class)
             runs.restore_birth(moving, per_class)
             runs.share_arms(arm)
+        if len(after) > 0:
+            _predict(
+                births[row], counts[row], weights[row], trust[row], moving, share, arm, mixes, per_expert, per_class,
+                after[j],
+            )  # fmt: skip
+
+
+@compiled_part
+def _predict(
+    birth: FloatArray,
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    run_mixes: FloatArray,
+    run_weights: FloatArray,
+    arms: FloatArray,
+    mixes: FloatArray,
+    per_expert: FloatArray,
+    per_class: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Write the prediction of a key that has had samples."""
+    load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
+    _average(run_mixes, run_weights, arms, mixes, per_expert, per_class)
+    for c in range(len(out)):
+        out[c] = per_class[MIXTURE, c]
 
 
 @compiled

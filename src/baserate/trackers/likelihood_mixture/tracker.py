@@ -1,5 +1,7 @@
 """LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood they give to the samples."""
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -101,6 +103,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     in_threads = True
     reads_sightings = False  # with evidence, so that an adapter need not compute them
 
+    _predicted: FloatArray | None = None  # what is predicted now, where the last update has said it
+
     saves = SAVES
     saved_note = SAVED_NOTE
 
@@ -117,6 +121,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     def restart(self, birth: ArrayLike) -> None:
         """Forget every sample, and predict `birth`, projected onto the simplex, until the next one."""
         super().restart(birth)
+        self._predicted = None
 
     def tolerate(self, margin: FloatArray) -> None:
         """Do not count differences from the birth value as drift that calibration errors alone could cause.
@@ -130,7 +135,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def predict(self) -> FloatArray:
         """Return the class mix now: the weighted mean of the experts."""
-        tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
+        if self._predicted is None:
+            self._predicted = self.predict_rows(self._state, ONE_KEY)
+        tracked: FloatArray = self._predicted[0].copy()
         return tracked
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
@@ -143,11 +150,16 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         evidence : Evidence, optional
             The batch.
         """
-        estimate = check_vector(z, self.n_classes)
         # Compiled code does not check shapes; what adapters and banks pass on has been checked.
-        if evidence is not None and not evidence.checked:
+        if evidence is None or not evidence.checked:
+            estimate = check_vector(z, self.n_classes)
+            if evidence is None:
+                self.update_rows(self._state, ONE_KEY, estimate[np.newaxis])
+                return
             evidence = Evidence(*self._check(evidence))
-        self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)
+        after = None if evidence.n == 0 else np.empty((1, self.n_classes))
+        self._play(self._state, ONE_KEY, evidence, _NONE, after=_NONE if after is None else after)
+        self._predicted = after
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """Return the class mix for each sample of a batch, (n, k), given all rounds before and the *other* samples.
@@ -212,6 +224,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         proba, source_prior, labels = self._check(evidence)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
         predictions, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
+        self._predicted = None
         self._play(self._state, rows, Evidence(proba, source_prior, labels, starts), predictions)
         return predictions
 
@@ -250,6 +263,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
         """Do `idle` for some keys, in place."""
+        self._forget_prediction(state)
         batch_update.idle(
             state.births,
             state.counts,
@@ -311,6 +325,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
+        self._predicted = None
         late_labels.correct_round(State(*(array[0] for array in self._state)), note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
@@ -326,6 +341,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one batch or one estimate, in place; no key twice."""
+        self._forget_prediction(state)
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
             batch_update.update_with_frequencies(*state, rows, self._slack, frequencies, self._many)
@@ -333,14 +349,31 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             self._play(state, rows, evidence, _NONE)
 
     def _play(
-        self, state: State, rows: IntArray, evidence: Evidence, predictions: FloatArray, record: FloatArray = _NONE
+        self,
+        state: State,
+        rows: IntArray,
+        evidence: Evidence,
+        predictions: FloatArray,
+        record: FloatArray = _NONE,
+        after: FloatArray = _NONE,
     ) -> None:
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
         batch_update.update(
             *state, rows, self._slack, evidence.proba, 1.0 / evidence.source_prior, labels, starts,
-            self._many, predictions, record,
+            self._many, predictions, record, after,
         )  # fmt: skip
+
+    def _forget_prediction(self, state: State) -> None:
+        if state is self._state:
+            self._predicted = None
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "_predicted"}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        self._predicted = None
+        return super().set_state(state)
 
     @property
     def _many(self) -> bool | None:

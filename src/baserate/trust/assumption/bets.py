@@ -1,5 +1,6 @@
 """Bets: evidence against label shift that is valid at any time, where the holdout tells the classes apart."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -329,9 +330,10 @@ class Bets(Component, saved_as="assumption_bets"):
         if share == 0.0:
             return
         logs: list[FloatArray | None] = []
-        for stream, test in zip(self._counts[:, window], self._tests, strict=True):
-            stakes = np.log(share) + test.log_weights
-            found = log_evidence(stream, test.residuals, -stakes - np.log(self.alpha))
+        log_share, log_alpha = math.log(share), math.log(self.alpha)
+        for score, test in enumerate(self._tests):
+            stakes = log_share + test.log_weights
+            found = log_evidence(self._counts[score, window], test.residuals, -stakes - log_alpha)
             logs.append(None if found is None else found + stakes[:, np.newaxis])
         leaning = [log.ravel() for log in logs if log is not None]
         if not leaning:

@@ -185,6 +185,7 @@ class HullTest(Component, saved_as="assumption_hull"):
     def fit(self, proba: FloatArray, labels: IntArray) -> Self:
         """Learn the classes of a holdout that has every class, and start anew."""
         self._cells = fit_cells(proba)
+        self._columns = self._cells.columns
         self._prepared: dict[int, Counted] = {}  # what follows from the holdout, by grid
         self._holdouts = np.array(
             [holdout_counts(rounded(proba, grid), labels, self._cells) for grid in range(len(GRIDS) + 1)]
@@ -210,6 +211,16 @@ class HullTest(Component, saved_as="assumption_hull"):
         return self._cells
 
     @property
+    def rows(self) -> int:
+        """The number of samples so far."""
+        return int(self._sizes[0])
+
+    @property
+    def columns(self) -> FloatArray:
+        """The centres of the cells, (k, m)."""
+        return self._columns
+
+    @property
     def n_cells(self) -> int:
         """The number of cells of both systems."""
         return n_cells(self._cells)
@@ -231,20 +242,20 @@ class HullTest(Component, saved_as="assumption_hull"):
         return self._prepared[grid]
 
     def get_state(self) -> dict[str, Any]:
-        return {name: value for name, value in super().get_state().items() if name != "_prepared"}
+        derived = ("_prepared", "_columns")
+        return {name: value for name, value in super().get_state().items() if name not in derived}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if state:
             self._cells = Cells(*self._cells)
+            self._columns = self._cells.columns
             self._prepared = {}
         return self
 
     def add(self, rows: FloatArray) -> None:
         """Count samples, and look if a look is due."""
-        new = np.zeros(self._counts.shape[1])
-        add_to_cells(rows, *self._cells, new)
-        self._counts += new
+        add_to_cells(rows, self._columns, self._cells.edges, self._counts)
         self._sizes += len(rows)
         self._looks, look = look_where_due(self.holdout(self.grid), self._counts, self._sizes, self._turns, self._looks)
         if look is not None and look.log > self.log_evidence:

@@ -186,8 +186,8 @@ def _relate(
     rows : (cells, 2 k + 1) array
         Becomes V, and the stream's shares less each class's, in units of the scale.
     table : (2 k + 1, 2 k + 1) array
-        Becomes, above its diagonal: the factor of what is left of the identity without ``V' V``; and, in the last k rows
-        and columns, minus the products of the classes' differences.
+        Becomes, above its diagonal: the factor of what is left of the identity without ``V' V``; and, in the last k
+        rows and columns, minus the products of the classes' differences.
     """
     k, cells = means.shape
     size, root = 2 * k + 1, np.sqrt(1.0 / n)
