@@ -305,15 +305,15 @@ class Bets(Component, saved_as="assumption_bets"):
     def _test_windows(self) -> None:
         self._sizes += self._pending
         self._pending = 0
-        for window, length in enumerate(WINDOWS):
-            if self._sizes[window] >= self._due[window]:
+        for window, (length, size) in enumerate(zip(WINDOWS, self._sizes.tolist(), strict=True)):
+            if size >= self._due[window]:
                 look = int(self._looks[window])
-                while due(window, look + 1) <= self._sizes[window]:
+                while due(window, look + 1) <= size:
                     look += 1  # after a large batch, only the last look that is due
                 self._test_window(window, look)
                 self._looks[window] = look + 1
                 self._due[window] = due(window, look + 1)
-            if 0 < length <= self._sizes[window]:
+            if 0 < length <= size:
                 self._counts[:, window] = 0.0
                 self._sizes[window] = self._looks[window] = 0
                 self._due[window] = due(window, 0)
@@ -323,7 +323,7 @@ class Bets(Component, saved_as="assumption_bets"):
     def _until_next(self) -> float:
         """Return the number of samples until a look is due or a window starts anew."""
         ends = [min(at, length or at) for at, length in zip(self._due, WINDOWS, strict=True)]
-        return float(min(end - size for end, size in zip(ends, self._sizes, strict=True)))
+        return float(min(end - size for end, size in zip(ends, self._sizes.tolist(), strict=True)))
 
     def _test_window(self, window: int, look: int) -> None:
         share = spent(window, int(self._turns[window]), look) / (2 * len(SCORES))

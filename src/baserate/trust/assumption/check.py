@@ -166,12 +166,6 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         return (self._hull, self._grid) if self.testable_ else (None, 0)
 
     @property
-    def rows_(self) -> int:
-        """The number of samples that it has looked at since it began, or began anew; 0 where nothing is tested."""
-        check_fitted(self, "testable_")
-        return self._hull.rows if self.testable_ else 0
-
-    @property
     def bets_(self) -> bool:
         """True if part of the evidence is valid at any time."""
         check_fitted(self, "testable_")

@@ -91,13 +91,14 @@ def look_where_due(
         None if there was no look.
     """
     found: list[Look] = []
-    if sizes[0] >= _due(looks):
-        while _due(looks + 1) <= sizes[0]:
+    whole, *windows = sizes.tolist()
+    if whole >= _due(looks):
+        while _due(looks + 1) <= whole:
             looks += 1  # after a large batch, only the last look that is due
         found += _look(holdout, counts[0], _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
         looks += 1
-    for window in range(1, len(WINDOWS)):
-        if sizes[window] >= WINDOWS[window]:
+    for window, size in enumerate(windows, start=1):
+        if size >= WINDOWS[window]:
             turn = int(turns[window])
             if turn > 0:  # in the first, a window holds what the whole stream does
                 found += _look(holdout, counts[window], _WINDOW / (turn * (turn + 1.0)))
@@ -209,11 +210,6 @@ class HullTest(Component, saved_as="assumption_hull"):
     def cells(self) -> Cells:
         """Where the cells are."""
         return self._cells
-
-    @property
-    def rows(self) -> int:
-        """The number of samples so far."""
-        return int(self._sizes[0])
 
     @property
     def columns(self) -> FloatArray:
