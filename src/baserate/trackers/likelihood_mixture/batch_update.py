@@ -43,7 +43,7 @@ def _log_likelihood(per_expert: FloatArray) -> float:
     return float(np.log(total))
 
 
-@compiled_within
+@compiled_part
 def _average(
     run_mixes: FloatArray,
     run_weights: FloatArray,
