@@ -30,8 +30,19 @@ def normalise(v: FloatArray) -> FloatArray:
 
 def log_ratio(prior: FloatArray, source_prior: FloatArray) -> FloatArray:
     """Log-offsets that turn probabilities under `source_prior` into probabilities under `prior`."""
+    if prior.ndim == 1 and _is_positive(prior):  # nearly always: looking takes less time than allowing for a zero
+        return np.asarray(np.log(prior) - np.log(source_prior))
     with np.errstate(divide="ignore"):  # a class ruled out by the prior has the offset -inf
         return np.asarray(np.log(prior) - np.log(source_prior))
+
+
+@compiled
+def _is_positive(v: FloatArray) -> bool:
+    """Return whether all numbers are positive."""
+    least = np.inf
+    for c in range(len(v)):
+        least = min(least, v[c])
+    return least > 0.0
 
 
 @compiled

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baserate.marginals import BBSE, MLLS, RLLS
-from baserate.marginals._active_set import minimise_quadratic
+from baserate.marginals.active_set import minimise_quadratic
 from baserate.marginals.rlls import _weights
 from baserate.state import dumps, loads
 

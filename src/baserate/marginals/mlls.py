@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
-from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._batch_estimator import ON_OR_OFF, BatchEstimator
+from baserate.marginals.active_set import minimise_quadratic
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import normalise
 from baserate.state.declarations import Maybe, Number, Plain, Saves, Text, Whole, priors

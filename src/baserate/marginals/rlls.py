@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
-from baserate.marginals._active_set import minimise_quadratic
 from baserate.marginals._batch_estimator import BatchEstimator, sums_by_class
+from baserate.marginals.active_set import minimise_quadratic
 from baserate.protocols import FloatArray, IntArray
 from baserate.state.declarations import SHARE, Maybe, Number, Saved, Saves, Text, floats, priors
 from baserate.validation import LEAST_PRIOR, check_holdout, check_option, check_real

@@ -1,12 +1,10 @@
 """SerialDependence: detects streams whose neighbouring samples are correlated."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baserate.compiled import compiled
-from baserate.protocols import FloatArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 from baserate.state.declarations import LONGEST, Flag, Saved, Saves, Whole, floats
 from baserate.validation import check_integer, check_proba
@@ -18,6 +16,7 @@ _FEWEST = 50  # pairs of neighbours that are needed
 _NO_SPREAD = 1e-9  # variance that is only rounding
 STEEPEST = (-5.0, 7.0)
 """Limits of log-odds, so that a few rows of extreme confidence do not dominate."""
+_LOWEST, _HIGHEST = STEEPEST
 
 
 def _fits_together(saved: Saved) -> str:
@@ -117,27 +116,63 @@ class SerialDependence(Component, saved_as="serial_dependence"):
 
 def _neighbours(rows: FloatArray) -> FloatArray:
     """Return the sum of products of neighbours about their class's mean, their sum of variances, and their number."""
-    k = rows.shape[1]
-    predicted, largest = rows.argmax(axis=1), rows.max(axis=1)
+    predicted, largest = most_probable(rows)
     with np.errstate(divide="ignore"):
-        sure = np.clip(np.log(largest) - np.log1p(-largest), *STEEPEST)
-    alike = predicted[1:] == predicted[:-1]
-    classes, first, second = predicted[1:][alike], sure[:-1][alike], sure[1:][alike]
-    pairs = np.bincount(classes, minlength=k)
-    # The mean of the pairs and not of all samples, because pairs of a class occur mostly while it is frequent.
-    means = np.bincount(classes, first + second, k) / np.maximum(2 * pairs, 1)
-    first, second = first - means[classes], second - means[classes]
-    products = np.bincount(classes, first * second, k)
-    variances = np.bincount(classes, 0.5 * (first**2 + second**2), k)
-    return sum_of_classes(products, variances, pairs)
+        sure = np.log(largest) - np.log1p(-largest)
+    return sum_of_classes(*_pairs(predicted, sure, rows.shape[1]))[0]
 
 
-def sum_of_classes(products: NDArray[Any], variances: NDArray[Any], pairs: NDArray[Any]) -> FloatArray:
-    """Return what `judge` looks at, (..., 3), of sums about the mean of each class, (..., k)."""
-    told = (pairs >= 3) & (variances > _NO_SPREAD * pairs)
-    # The product of two independent numbers out of m, about their common mean, is -variance / (m - 1) on average.
-    unbiased = products + variances / np.maximum(2 * pairs - 1, 1)
-    return np.stack([np.where(told, part, 0.0).sum(axis=-1) for part in (unbiased, variances, pairs)], axis=-1)
+@compiled
+def most_probable(rows: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the most probable class of each row, and its probability."""
+    classes, largest = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    for i in range(len(rows)):
+        best = 0
+        for c in range(1, rows.shape[1]):
+            if rows[i, c] > rows[i, best]:
+                best = c
+        classes[i], largest[i] = best, rows[i, best]
+    return classes, largest
+
+
+@compiled
+def _pairs(predicted: IntArray, sure: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return sums over neighbours of the same class, (1, k): products and variances about its mean, and their number.
+
+    The mean is that of the pairs and not of all samples, because pairs of a class occur mostly while it is frequent.
+    """
+    products, variances, pairs, means = np.zeros((1, k)), np.zeros((1, k)), np.zeros((1, k)), np.zeros(k)
+    for i in range(len(sure)):
+        sure[i] = min(max(sure[i], _LOWEST), _HIGHEST)
+    for i in range(1, len(sure)):
+        c = predicted[i]
+        if predicted[i - 1] == c:
+            pairs[0, c] += 1.0
+            means[c] += sure[i - 1] + sure[i]
+    for c in range(k):
+        means[c] /= max(2.0 * pairs[0, c], 1.0)
+    for i in range(1, len(sure)):
+        c = predicted[i]
+        if predicted[i - 1] == c:
+            first, second = sure[i - 1] - means[c], sure[i] - means[c]
+            products[0, c] += first * second
+            variances[0, c] += 0.5 * (first * first + second * second)
+    return products, variances, pairs
+
+
+@compiled
+def sum_of_classes(products: FloatArray, variances: FloatArray, pairs: FloatArray) -> FloatArray:
+    """Return what `judge` looks at, (n, 3), of sums about the mean of each class, (n, k)."""
+    out = np.zeros((len(products), 3))
+    for i in range(len(products)):
+        for c in range(products.shape[1]):
+            n = pairs[i, c]
+            if n >= 3.0 and variances[i, c] > _NO_SPREAD * n:
+                # The product of two independent numbers out of m, about their mean, is -variance / (m - 1) on average.
+                out[i, 0] += products[i, c] + variances[i, c] / max(2.0 * n - 1.0, 1.0)
+                out[i, 1] += variances[i, c]
+                out[i, 2] += n
+    return out
 
 
 @compiled

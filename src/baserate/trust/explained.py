@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.compiled import compiled
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import FloatArray
 from baserate.state import Component
 from baserate.state.declarations import Flag, Saved, Saves, Whole, floats, priors
 from baserate.validation import check_fitted, check_holdout, check_proba
@@ -97,7 +97,9 @@ class ExplainedShare(Component, saved_as="explained_share"):
         predicted, largest = rows.argmax(axis=1), rows.max(axis=1)
         self._cuts = np.array([np.median(largest[predicted == c]) if (predicted == c).any() else 0.5 for c in range(k)])
         found = np.zeros((k, 2 * k))
-        np.add.at(found, (labels, _cells(rows, self._cuts)), 1.0)
+        for c in range(k):
+            of_class = np.ascontiguousarray(rows[labels == c])
+            _count(of_class, 0, len(of_class), self._cuts, found[c])
         sizes = found.sum(axis=1)
         # A class with few samples leans on the others: cells that it was never seen in are not thereby ruled out.
         self._cells = (found + _PSEUDO * found.sum(axis=0) / len(rows)) / (sizes + _PSEUDO)[:, np.newaxis]
@@ -131,11 +133,12 @@ class ExplainedShare(Component, saved_as="explained_share"):
 
     def take_in(self, rows: FloatArray) -> None:
         """Do what `update` does, without checks, for callers that have made them."""
-        places = _cells(rows, self._cuts)
-        while len(places):
-            now, places = places[: BLOCK - self._n], places[BLOCK - self._n :]
-            self._counts += np.bincount(now, minlength=len(self._counts))
-            self._n += len(now)
+        first = 0
+        while first < len(rows):
+            end = min(first + BLOCK - self._n, len(rows))
+            _count(rows, first, end, self._cuts, self._counts)
+            self._n += end - first
+            first = end
             if self._n == BLOCK:
                 self._look()
 
@@ -148,10 +151,15 @@ class ExplainedShare(Component, saved_as="explained_share"):
         self.explained_ = seen_much and self.share_ >= (_OVER if self.explained_ else ENOUGH)
 
 
-def _cells(rows: FloatArray, cuts: FloatArray) -> IntArray:
-    """Return the cell of each sample."""
-    predicted = rows.argmax(axis=1)
-    return np.asarray(2 * predicted + (rows.max(axis=1) > cuts[predicted]), dtype=np.int64)
+@compiled
+def _count(rows: FloatArray, first: int, end: int, cuts: FloatArray, counts: FloatArray) -> None:
+    """Add the rows `first` to `end` to the counts of their cells."""
+    for i in range(first, end):
+        predicted = 0
+        for c in range(1, rows.shape[1]):
+            if rows[i, c] > rows[i, predicted]:
+                predicted = c
+        counts[2 * predicted + (1 if rows[i, predicted] > cuts[predicted] else 0)] += 1.0
 
 
 @compiled

@@ -1,5 +1,6 @@
 """TrustMonitor: the trust signals of an adapter, fed by one stream."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -40,6 +41,8 @@ COLLECTED = 256
 """
 MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
+ABOUND = 1_000
+"""Rounds that the check has watched, from which on fewer samples of each will do: of n about 3 sqrt(n)."""
 EARLY = (64, 128)
 """Samples at which the first ones are looked at already, for whether they repeat each other."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
@@ -65,9 +68,10 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     """The trust signals of an adapter: a band, its accuracy, whether it is label shift, unknown mass, dependence.
 
     It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
-    band are as of the last round. For the others, small rounds are collected until there are 256 samples; of a round of
-    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other. The
-    very first samples are compared after 64 and 128 of them, too.
+    band are as of the last round. For the others, small rounds are collected until there are 256 samples. Of a round of
+    1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other. Once
+    the check has watched 1,000 rounds since it began, or began anew, about ``3 sqrt(n)`` of a round of n will do: 34 of
+    100, 112 of 1,000. The very first samples are compared after 64 and 128 of them, too.
 
     Parameters
     ----------
@@ -193,21 +197,25 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         if self.alpha is None:
             return None
         self._n_rounds += 1
-        neighbours = raw
-        if n >= 2 * MOST:  # every second row of a large round, or every third, ... will do
-            neighbours, raw = raw[:MOST], raw[:: n // MOST]
-            n = len(raw)
-        if self._n_rows + n > COLLECTED:
-            before = self._rows[: self._n_rows]
-            return self._evaluate(np.concatenate([before, raw]), np.concatenate([before, neighbours]))
-        self._rows[self._n_rows : self._n_rows + n] = raw
+        rows = raw[:: self._stride(n)]
+        before, n = self._n_rows, len(rows)
+        if before + n > COLLECTED:
+            together = np.concatenate([self._rows[:before], rows])
+            return self._evaluate(together, together if n == len(raw) else raw[:MOST])
+        self._rows[before : before + n] = rows
         self._n_rows += n
         if self._n_rows == COLLECTED:
-            return self._evaluate(self._rows, self._rows)
-        if self._begins and any(self._n_rows - n < early <= self._n_rows for early in EARLY):
+            return self._evaluate(self._rows, self._rows if n == len(raw) else raw[:MOST])
+        if self._begins and any(before < early <= self._n_rows for early in EARLY):
             self._compare(self._rows[: self._n_rows])
             return Verdict(alarm=False, dependent=self.dependence_.dependent_, rounds=0)
         return None
+
+    def _stride(self, n: int) -> int:
+        """Return which samples of a round of n are looked at: every one, every second one, every third one, ..."""
+        if self.checks_ and self.check_.rounds_ >= ABOUND:
+            return max(1, math.isqrt(n // 11))
+        return max(1, n // MOST)
 
     def _counting(self) -> LabelledMix:
         if self._mix is None:
@@ -255,7 +263,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         alarm = False
         self._compare(neighbours)
         if self.checks_:
-            self._unknown.update(rows[::_ONE_IN])
+            self._unknown.take_in(rows[::_ONE_IN])
             self.explained_.take_in(rows)
             self.check_.take_in(rows, self._n_rounds)
             alarm = self.check_.alarm_

@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 
 from baserate.state import dumps, loads
 from baserate.trust.assumption.cells import add_to_cells, fit_cells, holdout_counts, n_cells
-from baserate.trust.assumption.hull import HullTest, _covariance, nearest, system
+from baserate.trust.assumption.hull import HullTest
+from baserate.trust.assumption.mixtures import covariance, nearest, system
 
 from .four_classes import K, outputs
 
@@ -27,9 +28,9 @@ def test_the_distance_is_that_of_a_search_over_all_mixtures():
 
     def distance(share):
         mix = np.array([share[0], 1.0 - share[0]])
-        covariance = _covariance(of, found.mix, 1000.0, np.zeros(2))
+        spread = covariance(of, found.mix, 1000.0)
         gap = (stream / 1000.0 - mix @ of.means)[:-1]  # shares sum to one: three cells say all
-        return gap @ np.linalg.solve(covariance[:-1, :-1], gap)
+        return gap @ np.linalg.solve(spread[:-1, :-1], gap)
 
     best = minimize(distance, [0.5], bounds=[(0.0, 1.0)])
     assert found.mix[0] == pytest.approx(best.x[0], abs=1e-2)
@@ -54,7 +55,7 @@ def test_rows_are_counted_once_in_each_system_of_cells():
     rows = outputs(rng, rng.integers(K, size=300))
     cells = fit_cells(rows)
     counts = np.zeros(n_cells(cells))
-    add_to_cells(rows, *cells, counts)
+    add_to_cells(rows, cells.columns, cells.edges, counts[np.newaxis])
     m, ranges = len(cells.centres), cells.edges.shape[1] + 1
     logs = np.log(np.maximum(rows, 1e-3))
     by_hand = ((logs[:, np.newaxis] - cells.centres) ** 2).sum(axis=2).argmin(axis=1)
@@ -70,7 +71,7 @@ def test_more_classes_than_groups_share_cells():
     rows = np.random.default_rng(0).dirichlet(np.full(70, 0.1), 400)
     cells = fit_cells(rows)
     counts = np.zeros(n_cells(cells))
-    add_to_cells(rows, *cells, counts)
+    add_to_cells(rows, cells.columns, cells.edges, counts[np.newaxis])
     assert counts[len(cells.centres) :].sum() == 400
 
 

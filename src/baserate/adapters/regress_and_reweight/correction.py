@@ -172,14 +172,14 @@ class Correction(Component, saved_as="correction"):
             return
         if verdict is not None:
             proposed = self._proposed(verdict.dependent and verdict.explained)
-            gate.update(
+            gate.take_in(
                 proposed, verdict.alarm, verdict.rounds, dependent=verdict.dependent, explained=verdict.explained
             )
             self._decided(rounds)
             return
         proposed = self._proposed(self._default[2])
         if far_apart(proposed, gate.rehearsed_at_, FAR):
-            gate.update(proposed, rounds=0)
+            gate.take_in(proposed, rounds=0)
             self._decided(rounds)
 
     def take_in(
@@ -275,7 +275,8 @@ class Correction(Component, saved_as="correction"):
                 offsets = np.broadcast_to(portfolio.discounted_offsets(), offsets.shape)
             offsets = part * offsets if part > 0.0 else np.zeros_like(offsets)
         used = self._source_prior * np.exp(offsets)
-        return Applied(offsets, used / used.sum(axis=-1, keepdims=True), blend)
+        used /= np.add.reduce(used, axis=-1, keepdims=True)
+        return Applied(offsets, used, blend)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, applied: Applied) -> FloatArray:
         """Probabilities of a batch, the model's own and calibrated, after a correction."""

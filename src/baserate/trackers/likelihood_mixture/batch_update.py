@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from baserate.compiled import compiled, compiled_within
+from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.protocols import FloatArray, IntArray
 from baserate.trackers.likelihood_mixture import diagonal, parts, runs, scoring, season
 from baserate.trackers.likelihood_mixture.experts import (
@@ -43,7 +43,7 @@ def _log_likelihood(per_expert: FloatArray) -> float:
     return float(np.log(total))
 
 
-@compiled_within
+@compiled_part
 def _average(
     run_mixes: FloatArray,
     run_weights: FloatArray,
@@ -87,6 +87,7 @@ def update(
     many: bool | None,
     predictions: FloatArray,
     record: FloatArray,
+    after: FloatArray,
 ) -> None:
     """Predict some keys, and update each with a batch, one after the other; an empty batch changes nothing.
 
@@ -106,6 +107,8 @@ def update(
         Becomes the record of the last round, which `late_labels` needs: for each class the mixes that experts and runs
         are judged by, and the mix that samples are counted by; then the share of a sample that each expert counts.
         Without rows, nothing is recorded.
+    after : (m, k) array
+        Row j becomes the prediction of key ``rows[j]`` after batch j, unless that is empty. Without rows, nothing does.
     """
     k, lanes = births.shape[1], sizes.shape[1]
     mixes, per_expert, per_class = make_tables(k)
@@ -183,6 +186,33 @@ def update(
                 seasons[row], seasonal[row], season_arms[row], across, t, plays,
                 proba, inverse, labels, first, end, moves, per_class,
             )  # fmt: skip
+        if len(after) > 0:
+            _average_now(
+                births[row], counts[row], weights[row], trust[row], moving, share, arm, mixes, per_expert, per_class
+            )
+            if span > 0 and seasonal[row, 0] > 0:
+                season.forecast(seasons[row], seasonal[row], across, t + 1, per_class, plays)
+                season.blend(season_arms[row], plays, per_class)
+            for c in range(k):
+                after[j, c] = per_class[MIXTURE, c]
+
+
+@compiled_part
+def _average_now(
+    birth: FloatArray,
+    counts: FloatArray,
+    weights: FloatArray,
+    trust: FloatArray,
+    run_mixes: FloatArray,
+    run_weights: FloatArray,
+    arms: FloatArray,
+    mixes: FloatArray,
+    per_expert: FloatArray,
+    per_class: FloatArray,
+) -> None:
+    """Set the row `MIXTURE` after a batch: the weighted mean of all experts and runs as they are now."""
+    load_key(birth, counts, weights, trust, mixes, per_expert, per_class)
+    _average(run_mixes, run_weights, arms, mixes, per_expert, per_class)
 
 
 @compiled

@@ -271,8 +271,8 @@ def skip(seasons: FloatArray, season: IntArray, k: int, t: int) -> None:
 @compiled
 def plays_of(
     seasons: FloatArray, season: IntArray, across: FloatArray, t: int, plain: FloatArray
-) -> tuple[FloatArray, bool]:
-    """Return the class mixes that the arms predict for round t, (3, k), and whether the profile moves the forecast.
+) -> tuple[FloatArray, bool, float]:
+    """Return the class mixes that the arms predict for round t, (3, k), whether the profile moves it, and its visits.
 
     `plain` is the forecast without a season, and there is one.
     """
@@ -280,12 +280,4 @@ def plays_of(
     for c in range(len(plain)):
         per_class[MIXTURE, c] = plain[c]
     moves = forecast(seasons, season, across, t, per_class, plays)
-    return plays, moves
-
-
-def worth(seasons: FloatArray, season: IntArray, t: int, level: FloatArray) -> float:
-    """Return how many labelled samples the profile is worth in round t, by how much rounds a period apart differ."""
-    k, period = len(level), int(season[0])
-    seen = min(1.0 + (t - 1 - int(season[1])) // period, 1.0 / _NEWEST)
-    by_chance = 0.5 * seasons[period - 1, -1] * (k - 1) / (seasons.shape[1] - k - 1)
-    return float(max(1.0, seen * (1.0 - (level**2).sum()) / max(by_chance, 1e-12)))
+    return plays, moves, visits(season, t)[0]

@@ -1,12 +1,15 @@
 """LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood they give to the samples."""
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from baserate.protocols import Evidence, Experts, FloatArray, IntArray
 from baserate.simplex import project
 from baserate.trackers._tracker import ONE_KEY, BankedTracker
-from baserate.trackers.likelihood_mixture import batch_update, experts, late_labels, runs, season
+from baserate.trackers.likelihood_mixture import batch_update, experts, in_season, late_labels, runs, season
+from baserate.trackers.likelihood_mixture.evidence import check_evidence
 from baserate.trackers.likelihood_mixture.state import SAVED_NOTE, SAVES, Note, State, new_state
 from baserate.validation import check_integer, check_labels, check_proba, check_starts, check_vector
 
@@ -106,6 +109,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     in_threads = True
     reads_sightings = False  # with evidence, so that an adapter need not compute them
 
+    _predicted: FloatArray | None = None  # what is predicted now, where the last update has said it
+
     saves = SAVES
     saved_note = SAVED_NOTE
 
@@ -122,6 +127,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     def restart(self, birth: ArrayLike) -> None:
         """Forget every sample, and predict `birth`, projected onto the simplex, until the next one."""
         super().restart(birth)
+        self._predicted = None
 
     def tolerate(self, margin: FloatArray) -> None:
         """Do not count differences from the birth value as drift that calibration errors alone could cause.
@@ -135,7 +141,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def predict(self) -> FloatArray:
         """Return the class mix now: the weighted mean of the experts."""
-        tracked: FloatArray = self.predict_rows(self._state, ONE_KEY)[0]
+        if self._predicted is None:
+            self._predicted = self.predict_rows(self._state, ONE_KEY)
+        tracked: FloatArray = self._predicted[0].copy()
         return tracked
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
@@ -148,11 +156,16 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         evidence : Evidence, optional
             The batch.
         """
-        estimate = check_vector(z, self.n_classes)
         # Compiled code does not check shapes; what adapters and banks pass on has been checked.
-        if evidence is not None and not evidence.checked:
-            evidence = Evidence(*self._check(evidence))
-        self.update_rows(self._state, ONE_KEY, estimate[np.newaxis], evidence)
+        if evidence is None or not evidence.checked:
+            estimate = check_vector(z, self.n_classes)
+            if evidence is None:
+                self.update_rows(self._state, ONE_KEY, estimate[np.newaxis])
+                return
+            evidence = Evidence(*check_evidence(evidence, self.n_classes))
+        after = None if evidence.n == 0 else np.empty((1, self.n_classes))
+        self._play(self._state, ONE_KEY, evidence, _NONE, after=_NONE if after is None else after)
+        self._predicted = after
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """Return the class mix for each sample of a batch, (n, k), given all rounds before and the *other* samples.
@@ -176,11 +189,11 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
                [0.55, 0.45],
                [0.66, 0.34]])
         """
-        proba, source_prior, _ = self._check(evidence)
+        proba, source_prior, _ = check_evidence(evidence, self.n_classes)
         n = len(proba)
         if n < 2:
             return np.tile(self.predict(), (n, 1))
-        out, folds, forecast = np.empty((n, self.n_classes)), np.arange(n) % _FOLDS, self._season()
+        out, folds, forecast = np.empty((n, self.n_classes)), np.arange(n) % _FOLDS, self._arms_of_season()
         at_once = max(1, _MOST_ROWS // n)
         for first in range(0, min(n, _FOLDS), at_once):
             left_out = np.arange(first, min(first + at_once, n, _FOLDS))
@@ -189,33 +202,19 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             keys, starts = np.arange(len(left_out)), np.searchsorted(which, np.arange(len(left_out) + 1))
             others = Evidence(proba[rows], source_prior, starts=starts)
             self.update_rows(state, keys, out[: len(keys)], others)
-            predicted = self._after(state, keys, forecast)
+            # The mix of this round, which a season tells from that of the next one.
+            predicted = in_season.settle(self._without_season(state, keys), forecast, state, keys)
             for fold, mix in zip(left_out, predicted, strict=True):
                 out[folds == fold] = mix
         return out
 
-    def _season(self) -> tuple[FloatArray, bool] | None:
-        """What the arms of the season predict for the next round, and whether the profile moves it; None without."""
-        state = self._state
-        if state.seasons.shape[1] == 0 or state.seasonal[0, 0] == 0:
-            return None
-        plain = self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), ONE_KEY)[0]
-        across, t = season.directions(self.n_classes), int(state.rounds[0, 0]) + 1
-        plays, moves = season.plays_of(state.seasons[0], state.seasonal[0], across, t, plain)
-        return plays, moves
+    def _without_season(self, state: State, rows: IntArray) -> FloatArray:
+        return self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), rows)
 
-    def _after(self, state: State, keys: IntArray, forecast: tuple[FloatArray, bool] | None) -> FloatArray:
-        """Return the class mix of the round that was just seen, which a season tells from the next one."""
-        mixes = self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), keys)
-        if forecast is None:
-            return mixes
-        plays, moves = forecast
-        level = state.seasons[keys, state.rounds[keys, 0] % state.seasonal[keys, 0], : self.n_classes]
-        arms = state.season_arms[keys]
-        moved = np.where(moves, plays[season.MOVED], mixes)
-        return np.asarray(
-            arms[:, [season.PLAIN]] * mixes + arms[:, [season.LEVEL]] * level + arms[:, [season.MOVED]] * moved
-        )
+    def _arms_of_season(self) -> in_season.Arms | None:
+        if not in_season.found(self._state):
+            return None
+        return in_season.arms_of(self._state, self._without_season(self._state, ONE_KEY)[0])
 
     def play(self, evidence: Evidence) -> FloatArray:
         """Replay many rounds in one call, and return the prediction before each, one row per round.
@@ -237,9 +236,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
                [0.71, 0.29],
                [0.99, 0.01]])
         """
-        proba, source_prior, labels = self._check(evidence)
+        proba, source_prior, labels = check_evidence(evidence, self.n_classes)
         starts = np.array([0, len(proba)]) if evidence.starts is None else check_starts(evidence.starts, len(proba))
         predictions, rows = np.empty((len(starts) - 1, self.n_classes)), np.zeros(len(starts) - 1, dtype=np.int64)
+        self._predicted = None
         self._play(self._state, rows, Evidence(proba, source_prior, labels, starts), predictions)
         return predictions
 
@@ -253,13 +253,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             weight[experts.KNOWN] += state.arms[1] * state.run_weights[-1]
             weight = np.append(weight, state.arms[1] * state.run_weights[:-1])
             mixes, sizes = np.vstack([mixes, state.run_mixes.T[:-1]]), np.append(sizes, 1.0 + state.sizes[:-1])
-        if (forecast := self._season()) is not None:
-            plays, moves = forecast
-            arms, t = state.season_arms, int(state.rounds[0]) + 1
-            own = [arms[season.LEVEL], arms[season.MOVED] if moves else 0.0]
-            seen = season.worth(state.seasons, state.seasonal, t, plays[season.LEVEL])
-            weight = np.append(weight / weight.sum() * (1.0 - sum(own)), own)
-            mixes, sizes = np.vstack([mixes, plays[season.LEVEL :]]), np.append(sizes, [seen, 0.5 * seen])
+        if (arms := self._arms_of_season()) is not None:
+            weight, mixes, sizes = in_season.add_arms(arms, weight / weight.sum(), mixes, sizes)
         used = weight > 0.0
         return Experts(
             weights=weight[used] / weight.sum(),
@@ -285,6 +280,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def idle_rows(self, state: State, rows: IntArray, rounds: IntArray) -> None:
         """Do `idle` for some keys, in place."""
+        self._forget_prediction(state)
         batch_update.idle(
             state.births,
             state.counts,
@@ -310,7 +306,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         evidence : Evidence
             The batch, with the labels that are known already.
         """
-        checked = Evidence(*self._check(evidence))
+        checked = Evidence(*check_evidence(evidence, self.n_classes))
         size = (self.n_classes + 1, experts.EXPERTS + self._state.sizes.shape[1] + 1)
         record = np.full(size, 1.0 / self.n_classes)  # of a round without samples nothing is ever asked
         self._play(State(*(array.copy() for array in self._state)), ONE_KEY, checked, _NONE, record)
@@ -348,6 +344,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """
         rows = check_proba(proba, self.n_classes)
         checked = check_labels(labels, len(rows), self.n_classes, "labels")
+        self._predicted = None
         late_labels.correct_round(State(*(array[0] for array in self._state)), note, rows, checked)
 
     def new_state(self, births: FloatArray) -> State:
@@ -363,6 +360,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def update_rows(self, state: State, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one batch or one estimate, in place; no key twice."""
+        self._forget_prediction(state)
         if evidence is None:
             frequencies = project(z, np.zeros(self.n_classes), np.ones(self.n_classes))
             batch_update.update_with_frequencies(
@@ -372,25 +370,32 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             self._play(state, rows, evidence, _NONE)
 
     def _play(
-        self, state: State, rows: IntArray, evidence: Evidence, predictions: FloatArray, record: FloatArray = _NONE
+        self,
+        state: State,
+        rows: IntArray,
+        evidence: Evidence,
+        predictions: FloatArray,
+        record: FloatArray = _NONE,
+        after: FloatArray = _NONE,
     ) -> None:
         starts = np.array([0, evidence.n]) if evidence.starts is None else evidence.starts
         labels = _NO_LABELS if evidence.labels is None else evidence.labels
         batch_update.update(
             *state, rows, self._slack, season.directions(self.n_classes), evidence.proba, 1.0 / evidence.source_prior,
-            labels, starts, self._many, predictions, record,
+            labels, starts, self._many, predictions, record, after,
         )  # fmt: skip
+
+    def _forget_prediction(self, state: State) -> None:
+        if state is self._state:
+            self._predicted = None
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "_predicted"}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        self._predicted = None
+        return super().set_state(state)
 
     @property
     def _many(self) -> bool | None:
         return self.n_classes > runs.FULL or None
-
-    def _check(self, evidence: Evidence) -> tuple[FloatArray, FloatArray, IntArray | None]:
-        proba = check_proba(evidence.proba, self.n_classes, "evidence.proba")
-        source_prior = check_vector(evidence.source_prior, self.n_classes, "evidence.source_prior")
-        if not source_prior.min() > 0.0:
-            raise ValueError("evidence.source_prior gives a class no mass; the source needs every class.")
-        labels = evidence.labels
-        if labels is not None:
-            labels = check_labels(labels, len(proba), self.n_classes, "evidence.labels", missing=True)
-        return proba, source_prior, labels

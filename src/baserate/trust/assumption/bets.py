@@ -1,5 +1,6 @@
 """Bets: evidence against label shift that is valid at any time, where the holdout tells the classes apart."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -304,15 +305,15 @@ class Bets(Component, saved_as="assumption_bets"):
     def _test_windows(self) -> None:
         self._sizes += self._pending
         self._pending = 0
-        for window, length in enumerate(WINDOWS):
-            if self._sizes[window] >= self._due[window]:
+        for window, (length, size) in enumerate(zip(WINDOWS, self._sizes.tolist(), strict=True)):
+            if size >= self._due[window]:
                 look = int(self._looks[window])
-                while due(window, look + 1) <= self._sizes[window]:
+                while due(window, look + 1) <= size:
                     look += 1  # after a large batch, only the last look that is due
                 self._test_window(window, look)
                 self._looks[window] = look + 1
                 self._due[window] = due(window, look + 1)
-            if 0 < length <= self._sizes[window]:
+            if 0 < length <= size:
                 self._counts[:, window] = 0.0
                 self._sizes[window] = self._looks[window] = 0
                 self._due[window] = due(window, 0)
@@ -322,16 +323,17 @@ class Bets(Component, saved_as="assumption_bets"):
     def _until_next(self) -> float:
         """Return the number of samples until a look is due or a window starts anew."""
         ends = [min(at, length or at) for at, length in zip(self._due, WINDOWS, strict=True)]
-        return float(min(end - size for end, size in zip(ends, self._sizes, strict=True)))
+        return float(min(end - size for end, size in zip(ends, self._sizes.tolist(), strict=True)))
 
     def _test_window(self, window: int, look: int) -> None:
         share = spent(window, int(self._turns[window]), look) / (2 * len(SCORES))
         if share == 0.0:
             return
         logs: list[FloatArray | None] = []
-        for stream, test in zip(self._counts[:, window], self._tests, strict=True):
-            stakes = np.log(share) + test.log_weights
-            found = log_evidence(stream, test.residuals, -stakes - np.log(self.alpha))
+        log_share, log_alpha = math.log(share), math.log(self.alpha)
+        for score, test in enumerate(self._tests):
+            stakes = log_share + test.log_weights
+            found = log_evidence(self._counts[score, window], test.residuals, -stakes - log_alpha)
             logs.append(None if found is None else found + stakes[:, np.newaxis])
         leaning = [log.ravel() for log in logs if log is not None]
         if not leaning:

@@ -37,6 +37,11 @@ class Cells(NamedTuple):
     centres: FloatArray
     edges: FloatArray
 
+    @property
+    def columns(self) -> FloatArray:
+        """The centres, (k, m), so that a row is compared with many at a time."""
+        return np.ascontiguousarray(self.centres.T)
+
 
 def groups(n_classes: int) -> int:
     """Return how many groups of predicted classes have cells of their own."""
@@ -81,29 +86,29 @@ def _neighbourhoods(logs: FloatArray, most: int) -> FloatArray:
 
 def holdout_counts(proba: FloatArray, labels: IntArray, cells: Cells) -> FloatArray:
     """Count a holdout by class and cell, (k, cells)."""
-    counts = np.zeros((proba.shape[1], n_cells(cells)))
+    counts, columns = np.zeros((proba.shape[1], n_cells(cells))), cells.columns
     for c in range(len(counts)):
-        add_to_cells(np.ascontiguousarray(proba[labels == c]), *cells, counts[c])
+        add_to_cells(np.ascontiguousarray(proba[labels == c]), columns, cells.edges, counts[c : c + 1])
     return counts
 
 
 @compiled_within
-def find_cells(row: FloatArray, centres: FloatArray, edges: FloatArray, logs: FloatArray) -> tuple[int, int]:
-    """Return the two cells of a row; `logs` is scratch space for k numbers."""
-    m, k = centres.shape
+def find_cells(row: FloatArray, columns: FloatArray, edges: FloatArray, room: FloatArray) -> tuple[int, int]:
+    """Return the two cells of a row; `columns` are the centres, (k, m), and `room` is scratch space for m numbers."""
+    k, m = columns.shape
     predicted = 0
+    for j in range(m):
+        room[j] = 0.0
     for c in range(k):
-        logs[c] = np.log(max(row[c], FLOOR))
+        log = np.log(max(row[c], FLOOR))
         if row[c] > row[predicted]:
             predicted = c
-    nearest, least = 0, np.inf
-    for j in range(m):
-        total = 0.0
-        for c in range(k):
-            gap = logs[c] - centres[j, c]
-            total += gap * gap
-        if total < least:
-            nearest, least = j, total
+        for j in range(m):
+            room[j] += (log - columns[c, j]) ** 2
+    nearest = 0
+    for j in range(1, m):
+        if room[j] < room[nearest]:
+            nearest = j
     level, ranges = 0, edges.shape[1] + 1
     while level < ranges - 1 and row[predicted] > edges[predicted, level]:
         level += 1
@@ -111,10 +116,11 @@ def find_cells(row: FloatArray, centres: FloatArray, edges: FloatArray, logs: Fl
 
 
 @compiled
-def add_to_cells(proba: FloatArray, centres: FloatArray, edges: FloatArray, counts: FloatArray) -> None:
-    """Add each row to the count of its two cells, (cells,)."""
-    logs = np.empty(centres.shape[1])
+def add_to_cells(proba: FloatArray, columns: FloatArray, edges: FloatArray, counts: FloatArray) -> None:
+    """Add each row to the counts of its two cells, (windows, cells); `columns` are the centres, (k, m)."""
+    room = np.empty(columns.shape[1])
     for i in range(len(proba)):
-        first, second = find_cells(proba[i], centres, edges, logs)
-        counts[first] += 1.0
-        counts[second] += 1.0
+        first, second = find_cells(proba[i], columns, edges, room)
+        for window in range(len(counts)):
+            counts[window, first] += 1.0
+            counts[window, second] += 1.0

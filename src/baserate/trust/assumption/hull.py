@@ -18,129 +18,15 @@ from baserate.state import Component
 from baserate.state.declarations import LONGEST, Number, Saved, Saves, Together, Whole, floats, ints
 from baserate.trust.assumption.cells import Cells, add_to_cells, fit_cells, groups, holdout_counts, n_cells
 from baserate.trust.assumption.findings import NUMBERS, are_hull_findings, confidence_finding, neighbourhood_finding
+from baserate.trust.assumption.mixtures import LEAST, Nearest, System, covariance, nearest, system
 from baserate.trust.assumption.rounding import GRIDS, rounded
 
 WINDOWS = (0, 500, 2000)
 """Samples after which a window starts anew; 0 for the whole stream."""
 _FIRST, _GROWTH = 200.0, 1.5  # samples at the first look at the whole stream, and their ratio from look to look
 _WHOLE, _WINDOW = 0.4, 0.3  # shares of the error probability for the whole stream and for each other window
-_PASSES = 3  # the covariance depends on the mix, and the mix on the covariance
-_LEAST = 1e-6  # share of a class below which the nearest mixture does without it
-_RIDGE = 1e-9
-_THIN = 20.0  # samples of a class, below which its share is taken to be the largest one possible
-_COMMON = 0.1  # share of a class in a cell, from which on few rows in that cell mean that the class is rare
-_SURE = 1e3  # weight of the equation that shares sum to one
-_UNTOLD = 1e-4  # of a contrast's variance, below which the class mix explains all of it
 MOST_EVIDENCE = float(np.log(1e6))
 """Logarithm of the evidence beyond which a normal approximation says nothing."""
-
-
-class System(NamedTuple):
-    """Shares of the classes in one system of cells.
-
-    Attributes
-    ----------
-    means, smooth : (k, cells) arrays
-        Each class's shares, and the same with pseudo-samples, for the covariance.
-    unsure : (k,) array
-        The variance of a class's shares, relative to that of a single sample.
-    thin : (k,) array of bool
-        Classes with few samples.
-    contrasts : (c, cells) array
-        Sums of cells to look at; none: all cells together.
-    """
-
-    means: FloatArray
-    smooth: FloatArray
-    unsure: FloatArray
-    thin: NDArray[np.bool_]
-    contrasts: FloatArray
-
-
-class Nearest(NamedTuple):
-    """The nearest mixture: its shares, the difference, and its statistic.
-
-    Attributes
-    ----------
-    mix : (k,) array
-    residual : (cells,) array
-    chi2 : float
-    z, errors : (c,) arrays
-        Contrasts in standard errors, and the standard errors.
-    """
-
-    mix: FloatArray
-    residual: FloatArray
-    chi2: float
-    z: FloatArray
-    errors: FloatArray
-
-
-def system(counts: FloatArray, pooled: float, even: float, few: float, contrasts: FloatArray) -> System:
-    """Make a system of cells of the holdout's counts, (k, cells).
-
-    `pooled` and `even` are pseudo-samples of each class, spread as the whole holdout is and, per cell, evenly. A class
-    with fewer samples than `few` is hardly relied on at all: its shares are not yet normal.
-    """
-    cells = counts.shape[1]
-    sizes = np.maximum(counts.sum(axis=1), 1.0)
-    total = (counts.sum(axis=0) + 0.5) / (counts.sum() + 0.5 * cells)
-    smooth = (counts + pooled * total + even) / (counts.sum(axis=1) + pooled + even * cells)[:, np.newaxis]
-    return System(counts / sizes[:, np.newaxis], smooth, (1.0 + (few / sizes) ** 2) / sizes, sizes < _THIN, contrasts)
-
-
-def _most(shares: FloatArray, n: float, of: System) -> FloatArray:
-    """Return the largest share that each thin class can have, by the cells it is usually in; 0 for the others.
-
-    Where little is known of a class, the nearest mixture has too little of it, and would seem more certain than it is.
-    """
-    room = shares + 3.0 * np.sqrt(shares / n) + 1.0 / n
-    most = np.where(of.smooth >= _COMMON, room / np.maximum(of.smooth, _COMMON), 1.0).min(axis=1)
-    return np.asarray(np.where(of.thin, most, 0.0))
-
-
-def _covariance(of: System, mix: FloatArray, n: float, most: FloatArray) -> FloatArray:
-    weights = np.maximum(mix, most) ** 2 * of.unsure
-    shares = mix @ of.smooth
-    covariance = -(of.smooth.T * weights) @ of.smooth - np.outer(shares, shares) / n
-    covariance[np.diag_indices(len(shares))] += shares / n + weights @ of.smooth
-    return np.asarray(covariance)
-
-
-def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
-    """Return the mixture of classes that is nearest to a stream's counts, (cells,)."""
-    n, mix = counts.sum(), start
-    shares = counts / n
-    cells, most = len(shares), _most(shares, n, of)
-    for _ in range(_PASSES):
-        covariance = _covariance(of, mix, n, most)
-        from scipy.optimize import nnls  # slow to import, and seldom needed
-
-        size = np.trace(covariance)
-        # Shares sum to one, so that the covariance has no inverse without some variance of their sum.
-        root = np.linalg.cholesky(covariance + size / cells + _RIDGE * size * np.eye(cells))
-        columns, target = np.linalg.solve(root, of.means.T), np.linalg.solve(root, shares)
-        whole = _SURE * float(np.abs(columns).max())
-        try:
-            found = nnls(np.vstack([columns, np.full(len(mix), whole)]), np.append(target, whole))[0]
-        except RuntimeError:  # it takes too long, among classes that are nearly the same: the mix so far will do
-            break
-        mix = found / found.sum()
-    residual = shares - mix @ of.means
-    white = np.linalg.solve(root, residual)
-    chi2 = float(white @ white)
-    if len(of.contrasts) == 0:
-        return Nearest(mix, residual, chi2, np.zeros(0), np.zeros(0))
-    used = columns[:, mix > _LEAST]
-    left, sizes, _ = np.linalg.svd(used - used.mean(axis=1, keepdims=True), full_matrices=False)
-    ways = left[:, sizes > 1e-6 * max(float(sizes[0]), 1e-300)]  # in which the mix may move
-    tilted = of.contrasts @ root
-    rest = tilted - (tilted @ ways) @ ways.T
-    noise = np.linalg.solve(root, np.linalg.solve(root, _covariance(of, mix, n, most)).T)
-    variances = np.einsum("ij,jk,ik->i", rest, noise, rest)
-    told = variances > _UNTOLD * np.einsum("ij,jk,ik->i", tilted, noise, tilted)
-    errors = np.sqrt(np.maximum(variances, 1e-300))
-    return Nearest(mix, residual, chi2, np.where(told, rest @ white / errors, 0.0), errors)
 
 
 def _due(look: int) -> float:
@@ -205,13 +91,14 @@ def look_where_due(
         None if there was no look.
     """
     found: list[Look] = []
-    if sizes[0] >= _due(looks):
-        while _due(looks + 1) <= sizes[0]:
+    whole, *windows = sizes.tolist()
+    if whole >= _due(looks):
+        while _due(looks + 1) <= whole:
             looks += 1  # after a large batch, only the last look that is due
         found += _look(holdout, counts[0], _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
         looks += 1
-    for window in range(1, len(WINDOWS)):
-        if sizes[window] >= WINDOWS[window]:
+    for window, size in enumerate(windows, start=1):
+        if size >= WINDOWS[window]:
             turn = int(turns[window])
             if turn > 0:  # in the first, a window holds what the whole stream does
                 found += _look(holdout, counts[window], _WINDOW / (turn * (turn + 1.0)))
@@ -243,7 +130,7 @@ def _look(holdout: Counted, counts: NDArray[Any], share: float) -> list[Look]:
             p = min(1.0, 2.0 * len(found.z) * float(ndtr(-np.abs(found.z).max())))
         else:
             # The mix takes some degrees of freedom, but not all where it is at the border of what is possible.
-            free = max(holdout.first - 1 - 0.5 * (int((found.mix > _LEAST).sum()) - 1), 1.0)
+            free = max(holdout.first - 1 - 0.5 * (int((found.mix > LEAST).sum()) - 1), 1.0)
             p = float(chdtrc(free, found.chi2))
         looks.append(Look(float(np.log(0.5 * share) - np.log(max(p, 1e-300))), place, found, seen))
     return looks
@@ -299,6 +186,7 @@ class HullTest(Component, saved_as="assumption_hull"):
     def fit(self, proba: FloatArray, labels: IntArray) -> Self:
         """Learn the classes of a holdout that has every class, and start anew."""
         self._cells = fit_cells(proba)
+        self._columns = self._cells.columns
         self._prepared: dict[int, Counted] = {}  # what follows from the holdout, by grid
         self._holdouts = np.array(
             [holdout_counts(rounded(proba, grid), labels, self._cells) for grid in range(len(GRIDS) + 1)]
@@ -324,6 +212,11 @@ class HullTest(Component, saved_as="assumption_hull"):
         return self._cells
 
     @property
+    def columns(self) -> FloatArray:
+        """The centres of the cells, (k, m)."""
+        return self._columns
+
+    @property
     def n_cells(self) -> int:
         """The number of cells of both systems."""
         return n_cells(self._cells)
@@ -345,20 +238,20 @@ class HullTest(Component, saved_as="assumption_hull"):
         return self._prepared[grid]
 
     def get_state(self) -> dict[str, Any]:
-        return {name: value for name, value in super().get_state().items() if name != "_prepared"}
+        derived = ("_prepared", "_columns")
+        return {name: value for name, value in super().get_state().items() if name not in derived}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
         if state:
             self._cells = Cells(*self._cells)
+            self._columns = self._cells.columns
             self._prepared = {}
         return self
 
     def add(self, rows: FloatArray) -> None:
         """Count samples, and look if a look is due."""
-        new = np.zeros(self._counts.shape[1])
-        add_to_cells(rows, *self._cells, new)
-        self._counts += new
+        add_to_cells(rows, self._columns, self._cells.edges, self._counts)
         self._sizes += len(rows)
         self._looks, look = look_where_due(self.holdout(self.grid), self._counts, self._sizes, self._turns, self._looks)
         if look is not None and look.log > self.log_evidence:
@@ -375,8 +268,7 @@ class HullTest(Component, saved_as="assumption_hull"):
             error = float(found.errors[worst])
             kept = (worst + 1.0) / (len(of.contrasts) + 1.0)
             return confidence_finding(kept, share, share - z * error, error, evidence)
-        covariance = _covariance(of, found.mix, counts.sum(), np.zeros_like(found.mix))
-        errors = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
+        errors = np.sqrt(np.maximum(np.diag(covariance(of, found.mix, counts.sum())), 1e-12))
         cell = int(np.abs(found.residual / errors).argmax())
         centre = np.exp(self._cells.centres[cell])
         share, gap = float(shares[cell]), float(found.residual[cell])

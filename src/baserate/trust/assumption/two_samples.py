@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from baserate.compiled import compiled
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import FloatArray
 from baserate.trust.assumption.regions import RANGES
 
 _LEAST_Z = 2.5  # standard errors below which a bet is not computed, because it cannot win what its look costs
@@ -31,8 +31,10 @@ class Residuals(NamedTuple):
 
     Attributes
     ----------
-    values, squares : (g, cells) arrays
-        The residuals by cell, and their squares.
+    values : (g, cells) array
+        The residuals by cell.
+    by_cell : (cells, g) array
+        The same the other way round.
     ends : (g, 2) array
         The smallest value of each, at most zero, and the largest, at least zero.
     holdout : (k, cells) array
@@ -44,7 +46,7 @@ class Residuals(NamedTuple):
     """
 
     values: FloatArray
-    squares: FloatArray
+    by_cell: FloatArray
     ends: FloatArray
     holdout: FloatArray
     sizes: FloatArray
@@ -59,7 +61,9 @@ def residuals(values: FloatArray, holdout: FloatArray) -> Residuals:
     explained = (values @ holdout.T / sizes) @ inverse.T
     left = values - np.repeat(explained, RANGES, axis=1)
     ends = np.stack([np.minimum(left.min(axis=1), 0.0), np.maximum(left.max(axis=1), 0.0)], axis=1)
-    return Residuals(left, left**2, ends, np.ascontiguousarray(holdout), sizes, np.ascontiguousarray(inverse))
+    return Residuals(
+        left, np.ascontiguousarray(left.T), ends, np.ascontiguousarray(holdout), sizes, np.ascontiguousarray(inverse)
+    )
 
 
 def class_ratios(stream: FloatArray, tested: Residuals) -> FloatArray:
@@ -85,32 +89,46 @@ def log_evidence(stream: FloatArray, tested: Residuals, logs: FloatArray) -> Flo
         Minus infinity where the stream does not deviate to that side by two and a half standard errors: such a bet is
         worth little, and may be left out. None if that is so everywhere.
     """
-    ratio = class_ratios(stream, tested)
-    totals = tested.values @ stream
-    variances = tested.squares @ (stream + ratio**2 @ tested.holdout)
-    leaning = np.flatnonzero((totals**2 > _LEAST_Z**2 * variances) & (variances >= _ROUNDING))
-    if len(leaning) == 0:
-        return None
-    out = np.full((len(logs), 2), -np.inf)
-    _bet(stream, tested.holdout, ratio, tested.values, tested.ends, totals, variances, logs, leaning, out)
-    return out
+    out = np.empty((len(logs), 2))
+    return out if _bet(stream, *tested, logs, out) > 0 else None
 
 
 @compiled
 def _bet(
     stream: FloatArray,
-    holdout: FloatArray,
-    ratio: FloatArray,
     residual: FloatArray,
+    by_cell: FloatArray,
     ends: FloatArray,
-    totals: FloatArray,
-    variances: FloatArray,
+    holdout: FloatArray,
+    sizes: FloatArray,
+    inverse: FloatArray,
     logs: FloatArray,
-    leaning: IntArray,
     out: FloatArray,
-) -> None:
+) -> int:
+    """Write the logarithms of W; return for how many test functions."""
     k, n_cells = holdout.shape
-    for g in leaning:
+    n_tests, bets = by_cell.shape[1], 0
+    ratio, totals, variances = np.zeros(k), np.zeros(n_tests), np.zeros(n_tests)
+    for c in range(k):
+        predicted = 0.0
+        for cell in range(c * RANGES, (c + 1) * RANGES):
+            predicted += stream[cell]
+        for d in range(k):
+            ratio[d] += predicted * inverse[c, d]
+    for c in range(k):
+        ratio[c] /= sizes[c]
+    for cell in range(n_cells):
+        seen, spread = stream[cell], stream[cell]
+        for c in range(k):
+            spread += ratio[c] * ratio[c] * holdout[c, cell]
+        for g in range(n_tests):
+            totals[g] += seen * by_cell[cell, g]
+            variances[g] += spread * by_cell[cell, g] * by_cell[cell, g]
+    for g in range(n_tests):
+        out[g, 0] = out[g, 1] = -np.inf
+        if not (totals[g] ** 2 > _LEAST_Z**2 * variances[g] and variances[g] >= _ROUNDING):
+            continue
+        bets += 1
         h, low, high = residual[g], ends[g, 0], ends[g, 1]
         side = 0 if totals[g] > 0.0 else 1
         sign = 1.0 - 2.0 * side
@@ -126,3 +144,4 @@ def _bet(
                 if holdout[c, cell] > 0.0:
                     gained += holdout[c, cell] * np.log1p(-bet * ratio[c] * h[cell])
         out[g, side] = gained
+    return bets

@@ -244,6 +244,18 @@ class Gate(Component, saved_as="gate"):
         if not isinstance(alarm, bool | np.bool_):
             raise TypeError(f"alarm is {alarm!r}; give True or False.")
         check_integer(rounds, "rounds", 0)
+        self.take_in(mix, bool(alarm), rounds, dependent=dependent, explained=explained)
+
+    def take_in(
+        self,
+        mix: FloatArray,
+        alarm: bool = False,
+        rounds: int = 1,
+        *,
+        dependent: bool | None = None,
+        explained: bool | None = None,
+    ) -> None:
+        """Do what `update` does, without checks, for callers that have made them."""
         self.rounds_ += rounds
         self._tracked = mix
         self._dependent = self._dependent if dependent is None else bool(dependent)

@@ -18,18 +18,18 @@ def count_cells(
     starts: IntArray,
     most: int,
     places: IntArray,
-    centres: FloatArray,
+    columns: FloatArray,
     edges: FloatArray,
     cells: NDArray[np.int32],
     windows: IntArray,
 ) -> None:
     """Count the cells of rows; of a stream with twice as many rows as `most` or more, only some from all over."""
-    logs, n_windows = np.empty(rows.shape[1]), cells.shape[1]
+    room, n_windows = np.empty(columns.shape[1]), cells.shape[1]
     for j in range(len(places)):
         place, n = places[j], starts[j + 1] - starts[j]
         stride = n // most if n >= 2 * most else 1
         for i in range(starts[j], starts[j + 1], stride):
-            first, second = find_cells(rows[i], centres, edges, logs)
+            first, second = find_cells(rows[i], columns, edges, room)
             for w in range(n_windows):
                 cells[place, w, first] += 1
                 cells[place, w, second] += 1

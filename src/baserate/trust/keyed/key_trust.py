@@ -211,7 +211,7 @@ class KeyTrust:
         grids = np.full(len(places), self.parts.grid)
         if on.any():
             grids, alike = self._on_grids(seen, on)
-        count_cells(alike, seen.starts, MOST, places, hull.cells.centres, hull.cells.edges, state.cells, state.windows)
+        count_cells(alike, seen.starts, MOST, places, hull.columns, hull.cells.edges, state.cells, state.windows)
         for j in np.flatnonzero(looks_are_due(state.windows[:, 0], state.looks, places)).tolist():
             place = int(places[j])
             sizes, turns = state.windows[place]

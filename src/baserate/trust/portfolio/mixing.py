@@ -135,8 +135,10 @@ def _learn(
         predicted = log_rows(raw[i], calibrated[i], logs)
         say(logs, predicted, offsets, alone, source_prior, biases, temperatures, seen, expected, scratch, said)
         total, times = 0.0, importance[i] if len(importance) > 0 else 1.0
+        rate = _RATE * times
         for j in range(m):
-            weights[j] *= (said[j, label] + _FLOOR) ** (_RATE * times)
+            likely = said[j, label] + _FLOOR
+            weights[j] *= np.sqrt(likely) if rate == 0.5 else likely**rate
             total += weights[j]
         for j in range(m):
             weights[j] = (1.0 - _SHARE) * weights[j] / total + _SHARE * resting[j]
@@ -259,6 +261,16 @@ def blend(
         for c in range(k):
             table[predicted, c] *= weights[REMAPPED]
     return tracked, temperature - model, model  # all exponents sum to one while the temperatures are one
+
+
+@compiled
+def total_offsets(offsets: FloatArray, part: float, tracked: FloatArray) -> FloatArray:
+    """Return the mixture's log-offsets, given those of tracked class priors, (n, k)."""
+    out = np.empty(tracked.shape)
+    for i in range(len(tracked)):
+        for c in range(len(offsets)):
+            out[i, c] = offsets[c] + part * min(max(tracked[i, c], -FURTHEST), FURTHEST)
+    return out
 
 
 @compiled

@@ -67,6 +67,11 @@ class Blend(NamedTuple):
     table: FloatArray
 
 
+def _rows(offsets: FloatArray) -> FloatArray:
+    """Return log-offsets for all samples as one row, those for each as they are."""
+    return offsets.reshape(-1, offsets.shape[-1])
+
+
 def _fits_together(saved: Saved) -> str:
     k, state = saved.sizes["k"], saved.state
     size = k if k <= MOST_REMAPPED else 0
@@ -231,15 +236,14 @@ class Portfolio(Component, saved_as="portfolio"):
 
     def total_offsets(self, blend: Blend, tracked: FloatArray) -> FloatArray:
         """Return the log-offsets of a mixture, given those of the tracked class prior, for all samples or for each."""
-        clipped = np.minimum(np.maximum(tracked, -FURTHEST), FURTHEST)
-        return np.asarray(blend.offsets + blend.tracked * clipped)
+        return mixing.total_offsets(blend.offsets, blend.tracked, _rows(tracked)).reshape(tracked.shape)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, blend: Blend, offsets: FloatArray) -> FloatArray:
         """Return the probabilities of a batch, given the `total_offsets` of the mixture."""
         temperature, model = blend.temperature, blend.model
         if raw is calibrated:
             temperature, model = temperature + model, 0.0
-        return mixing.predict(raw, calibrated, np.atleast_2d(offsets), temperature, model, blend.table)
+        return mixing.predict(raw, calibrated, _rows(offsets), temperature, model, blend.table)
 
     def candidates(
         self, raw: FloatArray, calibrated: FloatArray, proposals: Proposals

@@ -192,7 +192,10 @@ class UnknownMass(Component, saved_as="unknown_mass"):
             The model's probabilities.
         """
         check_fitted(self, "usable_")
-        rows = check_proba(proba, self.n_classes_)
+        self.take_in(check_proba(proba, self.n_classes_))
+
+    def take_in(self, rows: FloatArray) -> None:
+        """Do what `update` does, without checks, for callers that have made them."""
         if len(rows) == 0 or not self.usable_:
             return
         # Sums fade with each sample, so that their effective sample size is `window`.

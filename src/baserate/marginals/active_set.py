@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from baserate.compiled import compiled
+from baserate.compiled import compiled, compiled_part
 from baserate.protocols import FloatArray, IntArray
 
 _DUST = 1e-14  # a pivot below this share of its diagonal entry is rounding error
@@ -62,7 +62,7 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
         size += 1
 
 
-@compiled
+@compiled_part
 def _steepest(matrix: FloatArray, linear: FloatArray, x: FloatArray, free: IntArray) -> int:
     """Return the entry at zero whose increase lowers the objective most steeply, or -1 if none does."""
     pull = np.zeros(len(x))
@@ -77,7 +77,7 @@ def _steepest(matrix: FloatArray, linear: FloatArray, x: FloatArray, free: IntAr
     return wanted
 
 
-@compiled
+@compiled_part
 def _add_column(matrix: FloatArray, free: IntArray, factor: FloatArray, last: int) -> None:
     """Extend the Cholesky factor by the last free entry; it is upper triangular, so that loops run along rows."""
     c = free[last]
@@ -94,7 +94,7 @@ def _add_column(matrix: FloatArray, free: IntArray, factor: FloatArray, last: in
     factor[last, last] = np.sqrt(max(pivot, _DUST * matrix[c, c]))
 
 
-@compiled
+@compiled_part
 def _drop_column(free: IntArray, factor: FloatArray, size: int, out: int) -> None:
     """Remove one entry from the Cholesky factor; rotations of neighbouring rows make it triangular again."""
     for a in range(out, size - 1):
@@ -111,7 +111,7 @@ def _drop_column(free: IntArray, factor: FloatArray, size: int, out: int) -> Non
             factor[a + 1, b] = cosine * lower - sine * upper
 
 
-@compiled
+@compiled_part
 def _solve(factor: FloatArray, free: IntArray, linear: FloatArray, size: int, z: FloatArray) -> None:
     """Solve for the free entries, with the Cholesky factor."""
     for a in range(size):
