@@ -79,7 +79,10 @@ class TrustReadings(Component):
 
     @property
     def prior_(self) -> FloatArray:
-        """(k,) the class mix as tracked now. The gate may use only part of it: see `log_offsets`."""
+        """(k,) the class mix as tracked now, or of the next round where it follows the calendar.
+
+        The gate may use only part of it: see `log_offsets`.
+        """
         check_fitted(self, "source_prior_")
         prior: FloatArray = self._correction.prior_.copy()
         return prior

@@ -140,7 +140,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         self._slack = np.array(margin)  # the name that state files know
 
     def predict(self) -> FloatArray:
-        """Return the class mix now: the weighted mean of the experts."""
+        """Return the class mix of the next round: the weighted mean of the experts."""
         if self._predicted is None:
             self._predicted = self.predict_rows(self._state, ONE_KEY)
         tracked: FloatArray = self._predicted[0].copy()
@@ -212,9 +212,8 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         return self.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), rows)
 
     def _arms_of_season(self) -> in_season.Arms | None:
-        if not in_season.found(self._state):
-            return None
-        return in_season.arms_of(self._state, self._without_season(self._state, ONE_KEY)[0])
+        state = self._state
+        return in_season.arms_of(state, self._without_season(state, ONE_KEY)[0]) if in_season.found(state) else None
 
     def play(self, evidence: Evidence) -> FloatArray:
         """Replay many rounds in one call, and return the prediction before each, one row per round.
