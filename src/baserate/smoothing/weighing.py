@@ -214,11 +214,11 @@ def collect(
             used[t] += weight * n
             for c in range(k):
                 own = max(mix[c] * (1.0 - mix[c]), 1e-12)
-                information = size[1] / own + size[0] / (own + excess[t, c])
-                by_chance = 1.0 / max(fewer[1] / own + fewer[0] / (own + excess[t, c]), 1.0) - 1.0 / max(information, 1.0)
-                drift = 4.0 * max((mix[c] - nearer[c]) ** 2 - by_chance, 0.0)
+                variance = 1.0 / max(size[1] / own + size[0] / (own + excess[t, c]), 1.0)
+                of_half = 1.0 / max(fewer[1] / own + fewer[0] / (own + excess[t, c]), 1.0)
+                drift = 4.0 * max((mix[c] - nearer[c]) ** 2 - (of_half - variance), 0.0)
                 means[t, c] += weight * mix[c]
-                variances[t, c] += weight * (mix[c] * mix[c] + more / max(information, 1.0) + drift)
+                variances[t, c] += weight * (mix[c] * mix[c] + more * variance + drift)
         used[t] /= total
         for c in range(k):
             means[t, c] /= total
