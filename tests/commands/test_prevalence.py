@@ -86,6 +86,22 @@ def test_json_by_key_and_month_from_parquet(folder):
     assert "tracked" in whole.output
 
 
+def test_a_week_without_rows_has_no_share_by_audits_and_leaves_a_gap(folder, tmp_path):
+    frame = pl.read_csv(folder / "log.csv")
+    frame.filter(~pl.col("day").is_between(pl.lit("2026-02-02"), pl.lit("2026-02-08"))).write_csv(tmp_path / "log.csv")
+    report, out = tmp_path / "report.html", tmp_path / "weeks.csv"
+    found = run(
+        tmp_path / "log.csv", "--holdout", folder / "holdout.csv", "--time", "day", "--labels", "audit", "-o", out,
+        "--report", report,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    (empty,) = [line.split() for line in found.output.splitlines() if line.startswith(" 2026-02-02")]
+    assert empty[1:5] == ["0", "-", "-", "-"]
+    rows = [row for row in csv.DictReader(out.read_text().splitlines()) if row["period"] == "2026-02-02"]
+    assert [(row["share"], row["audited"], row["low"], row["high"]) for row in rows] == 2 * [("", "", "0.0", "1.0")]
+    assert "nan" not in report.read_text().lower().replace("tenant", "")
+
+
 @pytest.fixture(scope="module")
 def broken(folder):
     """Logs whose second half is no label shift: in one the scores move, in the other what they mean."""

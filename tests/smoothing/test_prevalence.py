@@ -88,7 +88,10 @@ def test_a_period_without_rows_and_names_of_classes():
     assert np.isnan(found.counted[1]).all()
     assert np.isnan(found.labels_alone.prior[1]).all()
     assert found.labels.tolist() == [10, 0, 10]
-    for some in (found.causal, found.hindsight, found.audited):
+    assert np.isnan(found.audited.prior[1]).all()
+    assert found.audited.low[1].tolist() == [0.0, 0.0]
+    assert found.audited.high[1].tolist() == [1.0, 1.0]
+    for some in (found.causal, found.hindsight, np.array(found.audited)[:, [0, 2]]):
         assert np.isfinite(np.array(some)).all()
     with pytest.raises(ValueError, match="weights is not a positive number"):
         prevalence(adapter, outputs(y, rng), [0, 60], labels, weights=np.zeros(60))

@@ -31,7 +31,7 @@ class Prevalence(NamedTuple):
         The mix from all rows of the log: `smooth`.
     audited : Smoothed or None
         Prediction-powered, where there are labels: what hindsight says of the rows, put right by the labels. Its limits
-        hold whatever the model does, if rows were chosen for labels at random.
+        hold whatever the model does, if rows were chosen for labels at random. NaN, 0 and 1 in a period without rows.
     labels_alone : Smoothed or None
         The share among the labels of the period, with Wilson's limits.
     rows, labels : (T,) arrays of int

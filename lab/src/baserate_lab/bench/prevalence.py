@@ -42,12 +42,13 @@ _LOGISTIC = float(brentq(lambda distance: _auc_of_logistic(distance) - 0.85, 0.1
 
 
 class PrevalenceRow(NamedTuple):
-    """Coverage of the true rate over weeks and years, mean width and RMSE in points."""
+    """Coverage of the true rate over weeks and years, its standard error over years; mean width and RMSE in points."""
 
     kind: str
     broken: str
     method: str
     coverage: float
+    error: float
     width: float
     rmse: float
 
@@ -158,19 +159,22 @@ def measure(
     ]
     found = []
     for method in years[0]:
-        held, width, squares = np.mean([one[method].mean(axis=1) for one in years], axis=0)
-        found.append(PrevalenceRow(kind, broken, method, held, 100 * width, 100 * float(np.sqrt(squares))))
+        by_year = np.array([one[method].mean(axis=1) for one in years])
+        held, width, squares = by_year.mean(axis=0)
+        error = float(by_year[:, 0].std(ddof=1) / np.sqrt(n_years)) if n_years > 1 else float("nan")
+        found.append(PrevalenceRow(kind, broken, method, held, error, 100 * width, 100 * float(np.sqrt(squares))))
     return found
 
 
 def table(rows: Sequence[PrevalenceRow]) -> str:
     """Rows as a Markdown table."""
-    head = ["rate", "method", "coverage %", "mean width, points", "RMSE, points"]
+    head = ["rate", "method", "coverage %", "+-", "mean width, points", "RMSE, points"]
     cells = [
         [
             f"{r.kind}{', ' * bool(r.broken)}{r.broken}",
             r.method,
             f"{100 * r.coverage:.1f}",
+            f"{100 * r.error:.1f}",
             f"{r.width:.2f}",
             f"{r.rmse:.2f}",
         ]
