@@ -102,6 +102,15 @@ def test_a_week_without_rows_has_no_share_by_audits_and_leaves_a_gap(folder, tmp
     assert "nan" not in report.read_text().lower().replace("tenant", "")
 
 
+def test_a_row_without_a_key_is_named(folder, tmp_path):
+    pl.read_csv(folder / "log.csv").with_columns(
+        shop=pl.when(pl.int_range(pl.len()) == 6).then(None).otherwise(pl.col("shop"))
+    ).write_csv(tmp_path / "log.csv")
+    found = run(tmp_path / "log.csv", "--holdout", folder / "holdout.csv", "--key", "shop")
+    assert found.exit_code == 2
+    assert "row 7, column shop: the key is missing; fill it in, or drop the row" in " ".join(found.output.split())
+
+
 @pytest.fixture(scope="module")
 def broken(folder):
     """Logs whose second half is no label shift: in one the scores move, in the other what they mean."""
