@@ -111,6 +111,14 @@ def test_a_row_without_a_key_is_named(folder, tmp_path):
     assert "row 7, column shop: the key is missing; fill it in, or drop the row" in " ".join(found.output.split())
 
 
+def test_the_counts_of_very_many_periods_are_drawn_as_means(folder, tmp_path):
+    report = tmp_path / "report.html"
+    many = ["--period", "5", "--report", report]  # 280 periods
+    found = run(folder / "log.csv", "--holdout", folder / "holdout.csv", *many)
+    assert found.exit_code == 0, found.output
+    assert "Counts are means over 3 periods." in report.read_text()
+
+
 @pytest.fixture(scope="module")
 def broken(folder):
     """Logs whose second half is no label shift: in one the scores move, in the other what they mean."""

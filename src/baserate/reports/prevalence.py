@@ -35,6 +35,7 @@ _STYLES = {
 }
 _MOST_KEYS = 12
 _DWARFED = 2.5
+_MOST_COUNTS = 120
 _CSS = (
     "tbody th, td { white-space: nowrap !important } .one { grid-template-columns: minmax(0, 56rem) } "
     ".one figure { max-width: none }"
@@ -107,7 +108,7 @@ def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     found = each.found
     days = _days(each.periods)
     x = list(range(1, len(each.periods) + 1)) if days is None else days
-    lines = {COUNTED: Line(x, found.counted[:, c].tolist()), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
+    lines = {COUNTED: _counts(each, c, np.array(x)), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
     best = HINDSIGHT
     if found.audited is not None:
         lines[HINDSIGHT] = Line(x, found.hindsight.prior[:, c].tolist())
@@ -119,6 +120,20 @@ def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     title = f"Share of {name}{f', {each.key}' if each.key else ''}"
     label = f"period, from {each.periods[0]}" if days is None else ""
     return Chart(title, label, lines, flush=True, shares=True, top=top, dates=days is not None)
+
+
+def _counts(each: KeyedPrevalence, c: int, x: FloatArray) -> Line:
+    """The counts of periods, or their means over some where so many restless ones would hide all else."""
+    rows, counted = each.found.rows, np.nan_to_num(each.found.counted[:, c])
+    firsts = np.arange(0, len(rows), _together(each))
+    totals = np.add.reduceat(rows, firsts)
+    shares = np.where(totals > 0, np.add.reduceat(rows * counted, firsts) / np.maximum(totals, 1), np.nan)
+    lasts = np.append(firsts[1:], len(rows)) - 1
+    return Line((0.5 * (x[firsts] + x[lasts])).tolist(), shares.tolist())
+
+
+def _together(each: KeyedPrevalence) -> int:
+    return -(-len(each.periods) // _MOST_COUNTS)
 
 
 def _limits(each: KeyedPrevalence, c: int) -> tuple[FloatArray, FloatArray]:
@@ -150,9 +165,10 @@ def _caption(each: KeyedPrevalence, c: int, level: float, top: float) -> str:
     audits = f", {found.labels.sum():,} of them audited" if found.audited is not None else ""
     low, high = _limits(each, c)
     width = float(np.nanmean(high - low))
-    cut = int((high > top).sum())
+    cut, together = int((high > top).sum()), _together(each)
+    means = f" Counts are means over {together} periods." if together > 1 else ""
     above = f" In {cut:,} of the periods they reach above the figure: see the table." if cut else ""
     return (
         f"{found.rows.sum():,} rows in {len(each.periods):,} periods{audits}. Shaded: {100 * level:g} % limits of the "
-        f"share {what}, {percent(width)} wide on average.{above}"
+        f"share {what}, {percent(width)} wide on average.{above}{means}"
     )
