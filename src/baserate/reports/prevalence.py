@@ -159,13 +159,13 @@ def _days(periods: list[str]) -> list[float] | None:
     return seconds.tolist() if len(periods) > 1 else None
 
 
-def _caption(each: KeyedPrevalence, c: int, level: float, top: float) -> str:
+def _caption(each: KeyedPrevalence, c: int, level: float, top: float | None) -> str:
     found = each.found
     what = AUDITED if found.audited is not None else HINDSIGHT
     audits = f", {found.labels.sum():,} of them audited" if found.audited is not None else ""
     low, high = _limits(each, c)
     width = float(np.nanmean(high - low))
-    cut, together = int((high > top).sum()), _together(each)
+    cut, together = 0 if top is None else int((high > top).sum()), _together(each)
     means = f" Counts are means over {together} periods." if together > 1 else ""
     above = f" In {cut:,} of the periods they reach above the figure: see the table." if cut else ""
     return (
