@@ -86,6 +86,39 @@ def test_json_by_key_and_month_from_parquet(folder):
     assert "tracked" in whole.output
 
 
+def test_a_week_without_rows_has_no_share_by_audits_and_leaves_a_gap(folder, tmp_path):
+    frame = pl.read_csv(folder / "log.csv")
+    frame.filter(~pl.col("day").is_between(pl.lit("2026-02-02"), pl.lit("2026-02-08"))).write_csv(tmp_path / "log.csv")
+    report, out = tmp_path / "report.html", tmp_path / "weeks.csv"
+    found = run(
+        tmp_path / "log.csv", "--holdout", folder / "holdout.csv", "--time", "day", "--labels", "audit", "-o", out,
+        "--report", report,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    (empty,) = [line.split() for line in found.output.splitlines() if line.startswith(" 2026-02-02")]
+    assert empty[1:5] == ["0", "-", "-", "-"]
+    rows = [row for row in csv.DictReader(out.read_text().splitlines()) if row["period"] == "2026-02-02"]
+    assert [(row["share"], row["audited"], row["low"], row["high"]) for row in rows] == 2 * [("", "", "0.0", "1.0")]
+    assert "nan" not in report.read_text().lower().replace("tenant", "")
+
+
+def test_a_row_without_a_key_is_named(folder, tmp_path):
+    pl.read_csv(folder / "log.csv").with_columns(
+        shop=pl.when(pl.int_range(pl.len()) == 6).then(None).otherwise(pl.col("shop"))
+    ).write_csv(tmp_path / "log.csv")
+    found = run(tmp_path / "log.csv", "--holdout", folder / "holdout.csv", "--key", "shop")
+    assert found.exit_code == 2
+    assert "row 7, column shop: the key is missing; fill it in, or drop the row" in " ".join(found.output.split())
+
+
+def test_the_counts_of_very_many_periods_are_drawn_as_means(folder, tmp_path):
+    report = tmp_path / "report.html"
+    many = ["--period", "5", "--report", report]  # 280 periods
+    found = run(folder / "log.csv", "--holdout", folder / "holdout.csv", *many)
+    assert found.exit_code == 0, found.output
+    assert "Counts are means over 3 periods." in report.read_text()
+
+
 @pytest.fixture(scope="module")
 def broken(folder):
     """Logs whose second half is no label shift: in one the scores move, in the other what they mean."""

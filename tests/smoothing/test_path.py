@@ -44,19 +44,21 @@ def naive(rows, reference, known, birth, excess):
     def log(chosen, mix):
         return 0.5 * np.log(likelihoods[chosen] @ mix).sum()
 
-    def variance(mix, chosen, factor):
+    def variance(mix, counts):
         own = np.maximum(mix * (1 - mix), 1e-12)
-        return factor / np.maximum(labelled[chosen].sum() / own + (1 - labelled[chosen]).sum() / (own + excess[t]), 1.0)
+        return 1.0 / np.maximum(counts[1] / own + counts[0] / (own + excess[t]), 1.0)
+
+    def counted(chosen):
+        return (1 - labelled[chosen]).sum(), labelled[chosen].sum()
 
     def shorter(side):
         return grid[max(int(np.flatnonzero(grid == side)[0]) - 1, 0)]
 
-    def drift(mix, a, b):
+    def drift(mix, inside, a, b):
         """A linear drift makes a window wrong by twice its difference from that of half its length."""
         half = (rounds >= t - shorter(a)) & (rounds <= t + shorter(b))
-        own_variance = np.maximum(mix * (1 - mix), 1e-12)
-        told = labelled[half].sum() / own_variance + (1 - labelled[half]).sum() / (own_variance + excess[t])
-        return 4.0 * np.maximum((mix - mix_of(half)) ** 2 - 1.0 / np.maximum(told, 1.0), 0.0)
+        by_chance = variance(mix, counted(half)) - variance(mix, counted(inside))
+        return 4.0 * np.maximum((mix - mix_of(half)) ** 2 - by_chance, 0.0)
 
     for t in range(n_rounds):
         own = rounds == t
@@ -64,7 +66,8 @@ def naive(rows, reference, known, birth, excess):
             inside = (rounds >= t - a) & (rounds <= t + b)
             logs[t, e] = log(own, mix_of(inside & ~own))
             mixes[t, e] = mix_of(inside)
-            variances[t, e] = variance(mixes[t, e], inside, 1.0 if inside.all() else 2.5) + drift(mixes[t, e], a, b)
+            factor = 1.0 if inside.all() else 2.5
+            variances[t, e] = factor * variance(mixes[t, e], counted(inside)) + drift(mixes[t, e], inside, a, b)
         if own.sum() > 1:
             even = np.zeros_like(own)
             even[np.flatnonzero(own)[::2]] = True
@@ -72,9 +75,9 @@ def naive(rows, reference, known, birth, excess):
         for j, mix in enumerate(known):
             e = len(pairs) + j
             logs[t, e], mixes[t, e] = log(own, mix), mix
-            variances[t, e] = variance(mix, np.full(len(rounds), True), 1.0) + drift(mix, grid[-1], grid[-1])
     prior = np.r_[np.full(len(pairs), 0.5 / len(pairs)), np.full(len(known), 0.5 / len(known))]
-    weights, evidence = [], []
+    weights, evidence, visits = [], [], []
+    sizes = np.array([counted(rounds == t) for t in range(n_rounds)])
     for rate in (0.2, 0.02, 1.0 / n_rounds):
         change = np.log((1 - rate) * np.eye(len(prior)) + rate * prior)
         ahead, back = [np.log(prior) + logs[0]], [np.zeros(len(prior))]
@@ -84,8 +87,13 @@ def naive(rows, reference, known, birth, excess):
         both = np.array(ahead) + np.array(back[::-1])
         weights.append(np.exp(both - logsumexp(both, axis=1, keepdims=True)))
         evidence.append(logsumexp(ahead[-1]))
+        until_now = np.exp(np.array(ahead) - logsumexp(ahead, axis=1, keepdims=True))
+        visits.append(until_now[:, len(pairs) :].T @ sizes)
     trust = np.exp(evidence - logsumexp(evidence))
     weight = np.tensordot(trust, weights, axes=1)[:, :, None]
+    for j, counts in enumerate(np.tensordot(trust, visits, axes=1)):
+        for t in range(n_rounds):
+            variances[t, len(pairs) + j] = (2.5 if counts.sum() < len(rounds) else 1.0) * variance(known[j], counts)
     mean = (weight * mixes).sum(axis=1)
     return mean, (weight * (mixes**2 + variances)).sum(axis=1) - mean**2
 

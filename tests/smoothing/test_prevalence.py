@@ -88,7 +88,27 @@ def test_a_period_without_rows_and_names_of_classes():
     assert np.isnan(found.counted[1]).all()
     assert np.isnan(found.labels_alone.prior[1]).all()
     assert found.labels.tolist() == [10, 0, 10]
-    for some in (found.causal, found.hindsight, found.audited):
+    assert np.isnan(found.audited.prior[1]).all()
+    assert found.audited.low[1].tolist() == [0.0, 0.0]
+    assert found.audited.high[1].tolist() == [1.0, 1.0]
+    for some in (found.causal, found.hindsight, np.array(found.audited)[:, [0, 2]]):
         assert np.isfinite(np.array(some)).all()
     with pytest.raises(ValueError, match="weights is not a positive number"):
         prevalence(adapter, outputs(y, rng), [0, 60], labels, weights=np.zeros(60))
+
+
+def test_audits_of_high_scores_do_not_mislead_if_their_weights_are_given():
+    adapter, proba, starts, _, q, y = year(np.random.default_rng(3), weeks=40)
+    rng, labels, weights = np.random.default_rng(4), np.full(len(y), -1), np.ones(len(y))
+    for first in starts[:-1]:
+        order = first + np.argsort(-proba[first : first + 500, 1], kind="stable")
+        for some, n in ((order[:50], 15), (order[50:], 15)):
+            rows = rng.choice(some, n, replace=False)
+            labels[rows], weights[some] = y[rows], len(some) / n
+    found = prevalence(adapter, proba, starts, labels, weights=weights)
+    for some in (found.audited, found.labels_alone, found.causal):
+        assert np.abs(some.prior[:, 1].mean() - q.mean()) < 0.015
+        assert held_share(some, q) >= 0.85
+    misled = prevalence(adapter, proba, starts, labels)
+    assert misled.labels_alone.prior[:, 1].mean() > 1.5 * q.mean()
+    assert found.causal.high[-1, 1] < misled.causal.high[-1, 1]

@@ -118,6 +118,15 @@ def test_blocks_of_rounds_give_the_same(monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+def test_limits_of_mixes_that_come_back_are_those_of_the_rounds_that_had_them():
+    rng = np.random.default_rng(0)
+    adapter, q = fitted(rng, 5, 5000), Square(length=40).path(400, 5, rng)
+    proba, _, starts = stream(q, 50, rng)
+    mix = smooth(adapter, proba, starts)
+    assert ((mix.low <= q + 1e-9) & (q <= mix.high + 1e-9)).mean() >= 0.87
+    assert (mix.high - mix.low).mean() < 0.1  # 10,000 rows of each mix; the mean of both is 0.4 away
+
+
 def test_a_mix_that_is_new_in_every_round_is_that_of_the_round():
     rng = np.random.default_rng(0)
     adapter = fitted(rng, n=5000)

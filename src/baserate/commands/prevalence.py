@@ -210,10 +210,15 @@ def _print(result: "PrevalenceResult", *, to_stderr: bool) -> None:
     console = Console(highlight=False, stderr=to_stderr)
     console.print(printable(sentence(result)), markup=False, soft_wrap=True)
     console.print()
-    rows = table_rows(result)
+    rows = [{**row, "period": _short(str(row["period"]))} for row in table_rows(result)]
     audited = any(each.found.audited is not None for each in result.keys)
     group = "key" if result.log.keys is not None else ""
     shown = columns(audited, short=True, one_class=len(result.log.classes.names) == 2)
     console.print(to_rich(rows[:_MOST_LINES], shown, group=group, beside=True))
     if len(rows) > _MOST_LINES:
         console.print(f"{len(rows) - _MOST_LINES:,} more lines; name a file with -o.", markup=False)
+
+
+def _short(period: str) -> str:
+    """The name of a period in a narrow terminal."""
+    return period.removeprefix("rows ").replace(" to ", "-") if period.startswith("rows ") else period

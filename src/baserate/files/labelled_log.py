@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baserate.files.columns import Classes, check_stream, find_classes, joined, named_by_labels, read_holdout
-from baserate.files.errors import FileProblemError, listed
+from baserate.files.errors import FileProblemError, listed, shortened
 from baserate.files.formats import Chunk, check_readable, open_reader
 from baserate.files.rounds import RoundLength, cut
 from baserate.files.scales import OutputOptions
 from baserate.files.source import Source
 from baserate.files.times import TimeStamps
-from baserate.frames import polars
+from baserate.frames import polars, unnamed
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.validation import check_real
 
@@ -161,7 +161,16 @@ def _read(
     keys = None
     if job.key is not None:
         values = joined(chunk.frame.get_column(job.key) for chunk in chunks)
-        keys = values.cast(polars().String).fill_null("").to_numpy().astype(object)
+        named = unnamed(values)
+        if named.null_count():
+            bad = int(named.is_null().arg_max() or 0)
+            raise FileProblemError(
+                file,
+                "the key is missing; fill it in, or drop the row",
+                row=chunks[0].row + bad,
+                column=shortened(values.name),
+            )
+        keys = values.cast(polars().String).to_numpy().astype(object)
     # What was read is given up bit by bit: it may be most of the memory.
     parts = [classes.proba(chunk.frame, file, chunk.row) for chunk in _taken(chunks)]
     return classes, np.concatenate(parts), y, stamps, keys

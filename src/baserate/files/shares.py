@@ -46,7 +46,11 @@ def percent_range(low: float, high: float) -> str:
     --------
     >>> percent_range(0.006, 0.0132), percent_range(0.0, 0.0004)
     ('0.6 to 1.3 %', '0 to 0.04 %')
+    >>> percent_range(0.000002, 0.053)
+    '0.0 to 5.3 %'
     """
+    if 0.0 < low < 0.01 * high:  # digits of it would say nothing beside the other
+        return f"{100 * low:.{_digits(high)}f} to {percent(high)}"
     return f"{percent(low, unit='')} to {percent(high)}"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from baserate._version import __version__
 from baserate.files.prevalence import KeyedPrevalence, PrevalenceResult
 from baserate.files.shares import percent
+from baserate.protocols import FloatArray
 from baserate.reports import page
 from baserate.reports.figures import Chart, Line, LineStyle, chart_svg, legend_entry, scale_top
 from baserate.reports.prevalence_rows import (
@@ -33,6 +34,8 @@ _STYLES = {
     ALONE: LineStyle("ink", (1.0, 1.5)),
 }
 _MOST_KEYS = 12
+_DWARFED = 2.5
+_MOST_COUNTS = 120
 _CSS = (
     "tbody th, td { white-space: nowrap !important } .one { grid-template-columns: minmax(0, 56rem) } "
     ".one figure { max-width: none }"
@@ -66,7 +69,7 @@ def render(result: PrevalenceResult, log: str, warnings: Sequence[str] = (), *, 
             used |= set(chart.lines) | set(chart.dots)
             drawn = chart_svg(chart, _STYLES, label=f"Line chart: {chart.title}.", name=f"prevalence-{i}-{c}")
             figures.append(
-                f"<figure>{drawn}<figcaption>{escape(_caption(each, c, result.level))}</figcaption></figure>"
+                f"<figure>{drawn}<figcaption>{escape(_caption(each, c, result.level, chart.top))}</figcaption></figure>"
             )
     left = len(result.keys) - _MOST_KEYS
     more = f"<p>{left:,} more keys are in the table.</p>" if left > 0 else ""
@@ -75,7 +78,9 @@ def render(result: PrevalenceResult, log: str, warnings: Sequence[str] = (), *, 
     if result.log.keys is not None:
         rows = [{**row, "period": f"{row['key']}, {row['period']}"} for row in rows]
     table = to_html(
-        rows, columns(audited, one_class=len(result.log.classes.names) == 2), caption="The class mix of each period"
+        rows,
+        columns(audited, one_class=len(result.log.classes.names) == 2),
+        caption=f"The class mix of each period; share and limits {AUDITED if audited else HINDSIGHT}",
     )
     body = f"""<p class="kicker">baserate {made_by}: {escape(log)}</p>
 {"".join(_box(text) for text in warnings)}
@@ -103,19 +108,46 @@ def _chart(each: KeyedPrevalence, c: int, name: str) -> Chart:
     found = each.found
     days = _days(each.periods)
     x = list(range(1, len(each.periods) + 1)) if days is None else days
-    lines = {COUNTED: Line(x, found.counted[:, c].tolist()), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
+    lines = {COUNTED: _counts(each, c, np.array(x)), CAUSAL: Line(x, found.causal.prior[:, c].tolist())}
     best = HINDSIGHT
     if found.audited is not None:
         lines[HINDSIGHT] = Line(x, found.hindsight.prior[:, c].tolist())
         best = AUDITED
-    limits = {"low": found.best.low[:, c].tolist(), "high": found.best.high[:, c].tolist()}
-    lines[best] = Line(x, found.best.prior[:, c].tolist(), **limits)
+    low, high = _limits(each, c)
+    lines[best] = Line(x, found.best.prior[:, c].tolist(), low=low.tolist(), high=high.tolist())
     values = np.concatenate([line.y for line in lines.values()])
-    high = found.best.high[:, c]
-    top = max(scale_top(values, high), 1.1 * float(np.quantile(high, 0.8)))
+    top = _top(values, high)
     title = f"Share of {name}{f', {each.key}' if each.key else ''}"
     label = f"period, from {each.periods[0]}" if days is None else ""
     return Chart(title, label, lines, flush=True, shares=True, top=top, dates=days is not None)
+
+
+def _counts(each: KeyedPrevalence, c: int, x: FloatArray) -> Line:
+    """The counts of periods, or their means over some where so many restless ones would hide all else."""
+    rows, counted = each.found.rows, np.nan_to_num(each.found.counted[:, c])
+    firsts = np.arange(0, len(rows), _together(each))
+    totals = np.add.reduceat(rows, firsts)
+    shares = np.where(totals > 0, np.add.reduceat(rows * counted, firsts) / np.maximum(totals, 1), np.nan)
+    lasts = np.append(firsts[1:], len(rows)) - 1
+    return Line((0.5 * (x[firsts] + x[lasts])).tolist(), shares.tolist())
+
+
+def _together(each: KeyedPrevalence) -> int:
+    return -(-len(each.periods) // _MOST_COUNTS)
+
+
+def _limits(each: KeyedPrevalence, c: int) -> tuple[FloatArray, FloatArray]:
+    """The limits of the estimate to report; NaN where there is none."""
+    best = each.found.best
+    low, high = (np.where(np.isnan(best.prior[:, c]), np.nan, limit[:, c]) for limit in (best.low, best.high))
+    return low, high
+
+
+def _top(values: FloatArray, high: FloatArray) -> float:
+    """The end of the scale: above all limits, unless those of a few (such as empty) periods would dwarf the rest."""
+    usual = max(scale_top(values, high), 1.1 * float(np.nanquantile(high, 0.8)))
+    shown = high[high <= _DWARFED * usual]
+    return min(max(usual, 1.05 * float(shown.max(initial=0.0))), 1.0)
 
 
 def _days(periods: list[str]) -> list[float] | None:
@@ -127,12 +159,16 @@ def _days(periods: list[str]) -> list[float] | None:
     return seconds.tolist() if len(periods) > 1 else None
 
 
-def _caption(each: KeyedPrevalence, c: int, level: float) -> str:
+def _caption(each: KeyedPrevalence, c: int, level: float, top: float | None) -> str:
     found = each.found
     what = AUDITED if found.audited is not None else HINDSIGHT
     audits = f", {found.labels.sum():,} of them audited" if found.audited is not None else ""
-    width = float((found.best.high - found.best.low)[:, c].mean())
+    low, high = _limits(each, c)
+    width = float(np.nanmean(high - low))
+    cut, together = 0 if top is None else int((high > top).sum()), _together(each)
+    means = f" Counts are means over {together} periods." if together > 1 else ""
+    above = f" In {cut:,} of the periods they reach above the figure: see the table." if cut else ""
     return (
         f"{found.rows.sum():,} rows in {len(each.periods):,} periods{audits}. Shaded: {100 * level:g} % limits of the "
-        f"share {what}, {percent(width)} wide on average."
+        f"share {what}, {percent(width)} wide on average.{above}{means}"
     )

@@ -36,7 +36,11 @@ def table_rows(result: PrevalenceResult, *, rarer_alone: bool = True) -> list[Ro
     names = result.log.classes.names
     shown = {names[shown_classes(result)[0]]} if len(names) == 2 and rarer_alone else set(names)
     return [
-        {"labels_alone": None, **row, "limits": percent_range(row["low"], row["high"])}
+        {
+            "labels_alone": None,
+            **row,
+            "limits": None if row["share"] is None else percent_range(row["low"], row["high"]),
+        }
         for row in tidy_rows(result)
         if row["class"] in shown
     ]
@@ -46,8 +50,10 @@ def shown_classes(result: PrevalenceResult) -> list[int]:
     """The classes that figures show: of two the rarer one, else those that moved most."""
     mixes = np.vstack([each.found.best.prior for each in result.keys])
     if mixes.shape[1] == 2:
-        return [int(mixes.mean(axis=0).argmin())]
-    return [int(c) for c in np.argsort(-np.ptp(mixes, axis=0), kind="stable")[:_MOST_CLASSES]]
+        return [int(np.nanmean(mixes, axis=0).argmin())]
+    return [
+        int(c) for c in np.argsort(np.nanmin(mixes, axis=0) - np.nanmax(mixes, axis=0), kind="stable")[:_MOST_CLASSES]
+    ]
 
 
 def sentence(result: PrevalenceResult) -> str:
@@ -57,7 +63,7 @@ def sentence(result: PrevalenceResult) -> str:
     best = found.best
     others = f" (the first of {len(result.keys):,} keys)" if len(result.keys) > 1 else ""
     whose = f" of {key}{others}" if key else ""
-    top = int(best.prior[:, c].argmax())
+    top = int(np.nanargmax(best.prior[:, c]))
     ends = (f"{percent(best.prior[t, c])} ({percent_range(best.low[t, c], best.high[t, c])})" for t in (0, -1, top))
     first, last, highest = ends
     named = [named_period(periods[t]) for t in (0, -1, top)]

@@ -25,7 +25,7 @@ def audited_shares(
     as long as its residual lies within the limits of every shorter one: a model that is wrong by the same amount for
     weeks is put right by the audits of weeks. The audits of other periods say nothing about how far the mix of this one
     is from its estimate, so that the variance of that is added for windows of more than the period; where it is so
-    large that the audits of the period tell more, they are used alone.
+    large that the audits of the period tell more, they are used alone. A period without rows has NaN, 0 and 1.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ def audited_shares(
         alone = wider & (n < n_own)
         value[t] = np.where(alone, own.value, found.value)
         low[t], high[t] = wilson(value[t], np.where(alone, n_own, n), level)
+    empty = sizes == 0.0  # no rows have no share, whatever neighbours say
+    value[empty], low[empty], high[empty] = np.nan, 0.0, 1.0
     return value, low, high
 
 

@@ -121,23 +121,26 @@ def _weigh(
         return block
 
     weights, evidence = np.tile(prior, (len(rates), 1)), np.zeros(len(rates))
-    before = []
+    visits, before = np.zeros((*weights.shape, 2)), []
     for first in firsts:
         before.append(weights.copy())
-        forward(judged(first), rates, prior, weights, evidence, np.empty((0, 0, 0)))
+        forward(first, judged(first), rates, prior, sums.sizes, weights, evidence, visits, np.empty((0, 0, 0)))
     trust = np.exp(evidence - evidence.max())
     trust /= trust.sum()
+    known_by = np.tensordot(trust, visits[:, n_windows:], 1)
 
     means, variances, used = np.zeros((n_rounds, k)), np.zeros((n_rounds, k)), np.zeros(n_rounds)
     later = np.ones_like(weights)
     for first, weights in zip(reversed(firsts), reversed(before), strict=True):
         block = judged(first) if len(before) > 1 else logs
         forwards, posterior = np.empty((len(block), *weights.shape)), np.empty(block.shape)
-        forward(block, rates, prior, weights, np.zeros(len(rates)), forwards)
+        forward(
+            first, block, rates, prior, sums.sizes, weights, np.zeros_like(evidence), np.zeros_like(visits), forwards
+        )
         backward(block, rates, prior, trust, later, forwards, posterior)
         collect(
-            first, posterior, *sums[:3], grid, known, values, vectors, birth, excess, _UNSEEN, least, spare, means,
-            variances, used,
+            first, posterior, *sums[:3], grid, known, known_by, values, vectors, birth, excess, _UNSEEN, least, spare,
+            means, variances, used,
         )  # fmt: skip
     return SmoothedPath(means, variances, used)
 

@@ -31,7 +31,7 @@ class Prevalence(NamedTuple):
         The mix from all rows of the log: `smooth`.
     audited : Smoothed or None
         Prediction-powered, where there are labels: what hindsight says of the rows, put right by the labels. Its limits
-        hold whatever the model does, if rows were chosen for labels at random.
+        hold whatever the model does, if rows were chosen for labels at random. NaN, 0 and 1 in a period without rows.
     labels_alone : Smoothed or None
         The share among the labels of the period, with Wilson's limits.
     rows, labels : (T,) arrays of int
@@ -119,7 +119,7 @@ def prevalence(
         adapted = reweight(adapter.calibrate(rows), offsets, begins)
         audited = Smoothed(*audited_shares(adapted, begins, labels, variances, chosen, level))
         alone = _labels_alone(labels, per_period, chosen, (len(sizes), k), level)
-    causal = _causal(adapter, rows, begins, labels if told.any() else None, level)
+    causal = _causal(adapter, rows, begins, labels if told.any() else None, chosen, level)
     doubts = find_doubts(adapter, rows, begins, labels, hindsight, chosen)
     return Prevalence(counted, causal, hindsight, audited, alone, sizes, n_labels, doubts)
 
@@ -132,7 +132,12 @@ def _check_weights(weights: ArrayLike, n: int) -> FloatArray:
 
 
 def _causal(
-    adapter: RegressAndReweight, rows: FloatArray, starts: IntArray, labels: IntArray | None, level: float
+    adapter: RegressAndReweight,
+    rows: FloatArray,
+    starts: IntArray,
+    labels: IntArray | None,
+    weights: FloatArray | None,
+    level: float,
 ) -> Smoothed:
     """Track the mix period by period, with a copy of the adapter."""
     tracked = copy.deepcopy(adapter)
@@ -141,7 +146,8 @@ def _causal(
     found = np.empty((3, len(starts) - 1, rows.shape[1]))
     for t in range(len(starts) - 1):
         part = slice(starts[t], starts[t + 1])
-        tracked.update(rows[part], None if labels is None else labels[part])
+        chances = None if labels is None or weights is None else weights.min() / weights[part]
+        tracked.update(rows[part], None if labels is None else labels[part], y_probability=chances)
         found[0, t], (found[1, t], found[2, t]) = tracked.prior_, tracked.prior_interval(level).T
     return Smoothed(*found)
 

@@ -93,11 +93,20 @@ def judge(
 
 @compiled
 def forward(
-    logs: FloatArray, rates: FloatArray, prior: FloatArray, weights: FloatArray, evidence: FloatArray, out: FloatArray
+    first: int,
+    logs: FloatArray,
+    rates: FloatArray,
+    prior: FloatArray,
+    sizes: FloatArray,
+    weights: FloatArray,
+    evidence: FloatArray,
+    visits: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Move the weights, (m, e) for m rates of change, over rounds; add to each rate's log-evidence.
 
-    Weights after each round, before a change, are written to `out`, (rounds, m, e), if it has room.
+    To `visits`, (m, e, 2), are added the samples of each round, without and with a label, times its weights. Weights
+    after each round, before a change, are written to `out`, (rounds, m, e), if it has room.
     """
     for t in range(len(logs)):
         top = logs[t].max()
@@ -109,6 +118,8 @@ def forward(
             evidence[r] += np.log(total) + top
             for e in range(len(prior)):
                 weights[r, e] /= total
+                for j in range(2):
+                    visits[r, e, j] += weights[r, e] * (sizes[first + t + 1, j] - sizes[first + t, j])
                 if len(out) > 0:
                     out[t, r, e] = weights[r, e]
                 weights[r, e] += rates[r] * (prior[e] - weights[r, e])
@@ -154,6 +165,7 @@ def collect(
     sizes: FloatArray,
     grid: IntArray,
     known: FloatArray,
+    visits: FloatArray,
     values: FloatArray,
     vectors: FloatArray,
     birth: FloatArray,
@@ -170,7 +182,8 @@ def collect(
     Windows of fewer than `least` samples are left out; all others get the weight `spare`, too. A window that does not
     have all samples has `unseen` times the variance of a mix that stands still. To the variance of each is added what a
     drift too slow to choose a shorter one would make it wrong by: twice the difference from the window of half its
-    length, squared, as far as chance does not explain it.
+    length, squared, as far as chance does not explain it. A known mix is no window: it is known by its `visits`, the
+    samples (without and with a label) of rounds that had it.
     """
     n_grid, k = len(grid), scores.shape[1]
     score, mean, size = np.empty(k), np.empty(k), np.empty(2)
@@ -187,26 +200,25 @@ def collect(
                 if size[0] + size[1] < least:
                     continue
                 likeliest(score, mean, size[0], size[1], values, vectors, birth, work, mix)
+                before, after = grid[max(e // n_grid - 1, 0)], grid[max(e % n_grid - 1, 0)]
+                _window(t, before, after, scores, path, sizes, score, mean, fewer)
+                likeliest(score, mean, fewer[0], fewer[1], values, vectors, birth, work, nearer)
             else:
-                size[0], size[1] = sizes[-1, 0], sizes[-1, 1]
+                for j in range(2):
+                    size[j] = fewer[j] = visits[e - n_grid * n_grid, j]
                 for c in range(k):
-                    mix[c] = known[e - n_grid * n_grid, c]
-            longest = e >= n_grid * n_grid
-            before = grid[max((n_grid - 1 if longest else e // n_grid) - 1, 0)]
-            after = grid[max((n_grid - 1 if longest else e % n_grid) - 1, 0)]
-            _window(t, before, after, scores, path, sizes, score, mean, fewer)
-            likeliest(score, mean, fewer[0], fewer[1], values, vectors, birth, work, nearer)
+                    mix[c] = nearer[c] = known[e - n_grid * n_grid, c]
             n = size[0] + size[1]
             more = unseen if n < all_samples else 1.0
             total += weight
             used[t] += weight * n
             for c in range(k):
                 own = max(mix[c] * (1.0 - mix[c]), 1e-12)
-                information = size[1] / own + size[0] / (own + excess[t, c])
-                by_chance = 1.0 / max(fewer[1] / own + fewer[0] / (own + excess[t, c]), 1.0)
-                drift = 4.0 * max((mix[c] - nearer[c]) ** 2 - by_chance, 0.0)
+                variance = 1.0 / max(size[1] / own + size[0] / (own + excess[t, c]), 1.0)
+                of_half = 1.0 / max(fewer[1] / own + fewer[0] / (own + excess[t, c]), 1.0)
+                drift = 4.0 * max((mix[c] - nearer[c]) ** 2 - (of_half - variance), 0.0)
                 means[t, c] += weight * mix[c]
-                variances[t, c] += weight * (mix[c] * mix[c] + more / max(information, 1.0) + drift)
+                variances[t, c] += weight * (mix[c] * mix[c] + more * variance + drift)
         used[t] /= total
         for c in range(k):
             means[t, c] /= total

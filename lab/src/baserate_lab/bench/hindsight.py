@@ -17,6 +17,7 @@ from baserate_lab.bench.trust._command import for_all, parser
 from baserate_lab.bench.trust._draws import draw_holdout, draw_stream, world_of
 
 BATCHES = (1, 10, 100)
+SHIFTS = ("Constant", "Monotone", "Sinusoidal", "Bernoulli", "Square", "RandomWalk", "Adversary")
 
 
 class HindsightRow(NamedTuple):
@@ -56,7 +57,15 @@ def causal_path(adapter: baserate.RegressAndReweight, proba: FloatArray, starts:
 
 
 def measure_hindsight(
-    model: str, size: int, n_draws: int, *, n_rounds: int = 1000, batch: int = 10, level: float = 0.9, seed: int = 0
+    model: str,
+    size: int,
+    n_draws: int,
+    *,
+    n_rounds: int = 1000,
+    batch: int = 10,
+    level: float = 0.9,
+    seed: int = 0,
+    only: Sequence[str] = SHIFTS,
 ) -> list[HindsightRow]:
     """One row per shift, for a model and a holdout size; draw i has the seed ``(seed, size, batch, i)``."""
     world = world_of(model)
@@ -66,6 +75,8 @@ def measure_hindsight(
         rng = np.random.default_rng([seed, size, batch, i])
         adapter = draw_holdout(world, size, rng).adapter
         for name, shift in shifts(k, rng).items():
+            if name not in only:
+                continue
             q = shift.path(n_rounds, k, rng)
             rows = np.concatenate([rows for _, rows in draw_stream(world, q, batch, rng)])
             proba, starts = world.proba[rows], np.arange(0, n_rounds * batch + 1, batch)
@@ -126,10 +137,11 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=1000)
     options.add_argument("--batches", type=int, nargs="+", default=list(BATCHES))
     options.add_argument("--level", type=float, default=0.9)
+    options.add_argument("--shifts", nargs="+", default=list(SHIFTS), choices=SHIFTS)
     asked = options.parse_args()
 
     def measured(model: str, size: int) -> list[HindsightRow]:
-        how = {"n_rounds": asked.rounds, "level": asked.level, "seed": asked.seed}
+        how = {"n_rounds": asked.rounds, "level": asked.level, "seed": asked.seed, "only": asked.shifts}
         return [
             row for batch in asked.batches for row in measure_hindsight(model, size, asked.draws, batch=batch, **how)
         ]

@@ -5,7 +5,8 @@ has 5,000 rows, a tenth of them positive. `baserate.smoothing.prevalence` is com
 (Wilson's limits) and with QuaPy's bootstrap on each week, if QuaPy is installed. In *broken* years the negatives move
 towards the positives in week 20, which is no label shift; in years broken *gradually* they do so over the year, and in
 those of *hidden* positives it is these that move towards the negatives. Scores may have other shapes than a normal one:
-logistic, with heavy tails, or those of a model that knows eight levels only.
+logistic, with heavy tails, or those of a model that knows eight levels only. With ``--top``, so many of a week's audits
+are of the tenth of rows with the highest scores, and have weights.
 """
 
 import argparse
@@ -42,12 +43,13 @@ _LOGISTIC = float(brentq(lambda distance: _auc_of_logistic(distance) - 0.85, 0.1
 
 
 class PrevalenceRow(NamedTuple):
-    """Coverage of the true rate over weeks and years, mean width and RMSE in points."""
+    """Coverage of the true rate over weeks and years, its standard error over years; mean width and RMSE in points."""
 
     kind: str
     broken: str
     method: str
     coverage: float
+    error: float
     width: float
     rmse: float
 
@@ -104,6 +106,7 @@ def year(
     broken: str,
     quantifiers: Sequence[str],
     shape: str = "normal",
+    top: int = 0,
     level: float = 0.9,
 ) -> dict[str, FloatArray]:
     """For each method, whether the limits hold the rate of each week, their width, and the squared error."""
@@ -115,12 +118,13 @@ def year(
     y = (rng.random((WEEKS, rows)) < q[:, np.newaxis]).astype(np.int64)
     moved, hidden = _movements(broken)
     weeks = [scores(y[t], rng, moved[t], hidden=hidden[t], shape=shape) for t in range(WEEKS)]
-    labels = np.full((WEEKS, rows), UNLABELLED)
+    labels, weights = np.full((WEEKS, rows), UNLABELLED), np.ones((WEEKS, rows))
     for t in range(WEEKS):
-        chosen = rng.choice(rows, audits, replace=False)
+        chosen, weights[t] = _audited(weeks[t][:, 1], audits, top, rng)
         labels[t, chosen] = y[t, chosen]
     starts = np.arange(0, WEEKS * rows + 1, rows)
-    found = prevalence(adapter, np.concatenate(weeks), starts, labels.ravel(), level=level)
+    chosen_by = weights.ravel() if top else None
+    found = prevalence(adapter, np.concatenate(weeks), starts, labels.ravel(), weights=chosen_by, level=level)
     assert found.audited is not None
     assert found.labels_alone is not None
     named = {
@@ -140,6 +144,18 @@ def year(
     }
 
 
+def _audited(score: FloatArray, audits: int, top: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    """Draw rows for audits, `top` of them among the highest tenth; return them, and one over each row's probability."""
+    n = len(score)
+    if not top:
+        return rng.choice(n, audits, replace=False), np.full(n, n / audits)
+    order = np.argsort(-score, kind="stable")
+    high, others = order[: n // 10], order[n // 10 :]
+    weights = np.empty(n)
+    weights[high], weights[others] = len(high) / top, len(others) / (audits - top)
+    return np.r_[rng.choice(high, top, replace=False), rng.choice(others, audits - top, replace=False)], weights
+
+
 def measure(
     kind: str,
     n_years: int,
@@ -150,27 +166,31 @@ def measure(
     quantifiers: Sequence[str],
     seed: int = 0,
     shape: str = "normal",
+    top: int = 0,
 ) -> list[PrevalenceRow]:
     """One row per method."""
     years = [
-        year(kind, seed + i, rows=rows, audits=audits, broken=broken, quantifiers=quantifiers, shape=shape)
+        year(kind, seed + i, rows=rows, audits=audits, broken=broken, quantifiers=quantifiers, shape=shape, top=top)
         for i in range(n_years)
     ]
     found = []
     for method in years[0]:
-        held, width, squares = np.mean([one[method].mean(axis=1) for one in years], axis=0)
-        found.append(PrevalenceRow(kind, broken, method, held, 100 * width, 100 * float(np.sqrt(squares))))
+        by_year = np.array([one[method].mean(axis=1) for one in years])
+        held, width, squares = by_year.mean(axis=0)
+        error = float(by_year[:, 0].std(ddof=1) / np.sqrt(n_years)) if n_years > 1 else float("nan")
+        found.append(PrevalenceRow(kind, broken, method, held, error, 100 * width, 100 * float(np.sqrt(squares))))
     return found
 
 
 def table(rows: Sequence[PrevalenceRow]) -> str:
     """Rows as a Markdown table."""
-    head = ["rate", "method", "coverage %", "mean width, points", "RMSE, points"]
+    head = ["rate", "method", "coverage %", "+-", "mean width, points", "RMSE, points"]
     cells = [
         [
             f"{r.kind}{', ' * bool(r.broken)}{r.broken}",
             r.method,
             f"{100 * r.coverage:.1f}",
+            f"{100 * r.error:.1f}",
             f"{r.width:.2f}",
             f"{r.rmse:.2f}",
         ]
@@ -189,6 +209,7 @@ def main() -> None:
     parser.add_argument("--breaks", nargs="+", default=["", "broken"], choices=BREAKS)
     parser.add_argument("--shape", default="normal", choices=SHAPES)
     parser.add_argument("--quapy", nargs="*", default=["EMQ", "PACC"], help="quantifiers; none without QuaPy")
+    parser.add_argument("--top", type=int, default=0, help="audits among the tenth of rows with the highest scores")
     parser.add_argument("--seed", type=int, default=100)
     asked = parser.parse_args()
     rows = []
@@ -199,7 +220,7 @@ def main() -> None:
                 quantifiers = asked.quapy if not broken else []
                 rows += measure(
                     kind, asked.years, rows=asked.rows, audits=asked.audits, broken=broken, quantifiers=quantifiers,
-                    seed=asked.seed, shape=asked.shape,
+                    seed=asked.seed, shape=asked.shape, top=asked.top,
                 )  # fmt: skip
     print(table(rows))  # noqa: T201
 
