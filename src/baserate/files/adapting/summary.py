@@ -210,10 +210,15 @@ def alarm_sentence(found: dict[str, Any], tracked: Tracked | None = None) -> str
             since = " since before this file"
     worst = f": {found['findings'][0]}" if found["findings"] else ""
     return (
-        f"ALARM{since}: drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at "
+        f"ALARM{since}: drift beyond the class mix (evidence {_strength(found['evidence'])}, alarm at "
         f"{found['alarm_at']:.3g}){worst}. Check the data, and consider retraining; until then, do not rely "
         "on the class mix."
     )
+
+
+def _strength(evidence: float) -> str:
+    """Evidence in a sentence; beyond a million to one, its size tells nobody anything."""
+    return "above 1,000,000" if evidence > 1e6 else f"{evidence:,.3g}" if evidence < 1000 else f"{evidence:,.0f}"
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
