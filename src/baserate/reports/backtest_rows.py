@@ -175,8 +175,8 @@ def _decisions(found: Backtest) -> list[str]:
     share = counts[rare] / counts.sum()
     if len(names) == 2 and share < _RARE and found.by == "error":
         said.append(
-            f"Only {100 * share:.2g} % of the labels are {called(names[rare])}: the error says next to nothing about so rare a "
-            f"class. Say what mistakes cost, such as --costs 1:20 --positive {names[rare]}."
+            f"Only {100 * share:.2g} % of the labels are {called(names[rare])}: the error says next to nothing about "
+            f"so rare a class. Say what mistakes cost, such as --costs 1:20 --positive {names[rare]}."
         )
     return said
 

@@ -174,3 +174,12 @@ def test_no_mix_is_told_during_an_alarm(begins, words):
         f"The class mix cannot be told {words}while there is an alarm: fraud started at 0.8 % and is at 0.8 % "
         "(90 % band 0 to 100 %)."
     )
+
+
+@pytest.mark.parametrize(
+    ("begins", "told"), [(45, "fraud rose from 0.8 % to 9.8 %"), (15, "The class mix cannot be told")]
+)
+def test_what_moved_before_an_alarm_is_told(begins, told):
+    frame = table(two(bump()), alarm=np.arange(60) >= begins)
+    now, band = np.array([0.992, 0.008]), np.array([[0.98, 1.0], [0.004, 0.012]])
+    assert headline(follow([frame], ["good", "fraud"], now, band, now), 0.9).startswith(told)

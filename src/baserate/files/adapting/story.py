@@ -47,8 +47,9 @@ def headline(tracked: TrackedPath | TrackedKeys, level: float) -> str:
 
 def _of_classes(tracked: TrackedPath, level: float) -> str:
     moved = [path for path in tracked.classes if path.moved]
-    if tracked.alarm_since is not None:
-        since = "in this file" if tracked.alarm_from_start else tracked.calendar.since(tracked.alarm_since)
+    alarm = tracked.alarm_since
+    if alarm is not None and all(path.extreme[1].round >= alarm.round for path in moved):
+        since = "in this file" if tracked.alarm_from_start else tracked.calendar.since(alarm)
         return f"The class mix cannot be told {since}, while there is an alarm: {_standing(tracked, level)}."
     if not moved:
         here = " in this file" if tracked.first.round > 1 else ""

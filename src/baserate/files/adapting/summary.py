@@ -7,7 +7,7 @@ from baserate.backtesting.measures import MEASURES
 from baserate.backtesting.sentence import with_names
 from baserate.bank import Bank
 from baserate.files.adapting.state import DecisionCounts, StreamState
-from baserate.files.adapting.story import headline
+from baserate.files.adapting.story import called, headline
 from baserate.files.adapting.tracked import ClassPath, TrackedPath
 from baserate.files.adapting.tracked_keys import TrackedKeys
 from baserate.files.errors import printable, shortened
@@ -242,7 +242,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"right, and the adapted probabilities {100 * found['adapted_right']:.1f} %."
         )
     if "decisions" in found:
-        counts = ", ".join(f"{name} {count:,}" for name, count in found["decisions"].items())
+        counts = ", ".join(f"{called(name)} {count:,}" for name, count in found["decisions"].items())
         cost = found["expected_cost"]
         expected = "" if cost is None else f"; expected {_COST.title}: {_COST.shown(cost)}"
         if expected and found["threshold"] is not None:
