@@ -116,6 +116,11 @@ def learn_classes(y: Any, n_samples: int, n_classes: int, names: Sequence[str] |
         truth = {"True": True, "False": False}
         return by_name if isinstance(next(iter(known)), str) else [truth[name] for name in by_name]
     found = [False, True] if isinstance(next(iter(known)), bool) else sorted(known)
+    if names is not None and _by_name({_plain(value): value for value in known}, list(map(_plain, names))) is not None:
+        raise ValueError(
+            f"proba has the columns {shown(names)}, and y the labels {shown(found)}: they differ in capitals or "
+            "spaces. Write both in one way."
+        )
     if len(found) != n_classes:
         raise ValueError(
             f"y holds {len(found)} different labels ({shown(found)}), and proba has {n_classes} columns; which label "
@@ -124,6 +129,16 @@ def learn_classes(y: Any, n_samples: int, n_classes: int, names: Sequence[str] |
             f"{', '.join(f'p_{value}' for value in found[:2])}."
         )
     return found
+
+
+def columns_besides(y: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns that are named like no label, where every label has a column of its name."""
+    labels = {str(value) for value in np.asarray(y, dtype=object).ravel().tolist() if value is not None}
+    return [name for name in names if name not in labels] if labels and labels <= set(names) else []
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().casefold()
 
 
 def _kind_of(y: Any) -> str:

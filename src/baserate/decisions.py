@@ -1,6 +1,7 @@
 """Decisions from probabilities: by the cost of mistakes, or by a threshold that follows the class mix."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,11 @@ def expected_costs(proba: ArrayLike, costs: ArrayLike) -> FloatArray:
 
 def check_costs(costs: ArrayLike, n_classes: int) -> FloatArray:
     """Check a table of costs: a row for each class, a column for each decision, finite numbers."""
+    if isinstance(costs, str | Real):
+        raise TypeError(
+            f"costs is {costs!r}; give a table, costs[true][decided]. If a false alarm costs 1 and a miss 20, that is "
+            "[[0, 1], [20, 0]]."
+        )
     table = as_float_array(costs, "costs", 2, "true classes, decisions")
     if table.shape[1] == 0:
         raise ValueError("costs has no columns; give one for each decision that can be taken.")

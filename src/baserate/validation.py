@@ -26,6 +26,7 @@ SUM_TOLERANCE = 1e-3
 
 _HUGE = 1e9  # an estimate beyond this is a bug upstream, and would dominate a running sum
 _FLOAT64 = np.dtype(np.float64)
+_MOST_SUM = 2.0  # of shares, however wrong; what sums to more is counted
 _ROUNDING = 1e-6  # by which a score may be beyond 0 or 1, as those of float32 may
 
 
@@ -83,6 +84,8 @@ def _as_numbers(value: ArrayLike, name: str) -> NDArray[Any]:
     """Return an array of real numbers."""
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
+    if hasattr(value, "collect_schema") and not hasattr(value, "to_numpy"):
+        raise TypeError(f"{name} is a lazy frame; give its rows, {name}.collect().")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:  # torch raises the last
@@ -237,6 +240,10 @@ def check_prior(
     q: ArrayLike, n_classes: int | None = None, name: str = "prior", *, positive: bool = False
 ) -> FloatArray:
     """Check a class mix: non-negative and summing to one. With `positive`, no class may be missing."""
+    if isinstance(q, dict):
+        raise TypeError(
+            f"{name} is a dict; give the shares in the order of the columns, as [{name}[c] for c in classes]."
+        )
     index = series_index(q)
     if index is not None and index != list(range(len(index))):  # what value_counts gives is sorted by frequency
         raise ValueError(
@@ -244,6 +251,9 @@ def check_prior(
             f"order of the classes, such as {name}.sort_index().to_numpy()."
         )
     array = as_float_array(q, name, 1)
+    total = float(array.sum())
+    if _MOST_SUM < total < np.inf and array.min() >= 0.0 and abs(total - 100.0) > 100.0 * SUM_TOLERANCE:
+        raise ValueError(f"{name} sums to {total:.6g}; expected shares, which sum to 1. Divide counts by their sum.")
     # A sum that is not exactly one would be tracked as a shift.
     array = normalise(check_proba(array[np.newaxis], n_classes, name)[0])
     if positive and array.min() < LEAST_PRIOR:

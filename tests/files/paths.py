@@ -7,7 +7,7 @@ DAY = 86_400
 MARCH = 20_513 * DAY  # 1 March 2026
 
 
-def table(shares, width=0.004, *, days=None, looks=1, alarm=None, first_round=1):
+def table(shares, width=0.004, *, days=None, looks=1, alarm=None, fallback=False, first_round=1):
     """A table of rounds.
 
     Parameters
@@ -22,6 +22,8 @@ def table(shares, width=0.004, *, days=None, looks=1, alarm=None, first_round=1)
         There is a band in each round whose number is a multiple of it.
     alarm : sequence of bool, optional
         Whether a round had an alarm.
+    fallback : bool
+        Whether the correction was reduced.
     first_round : int
         The number of the first round.
     """
@@ -35,7 +37,8 @@ def table(shares, width=0.004, *, days=None, looks=1, alarm=None, first_round=1)
     for what, sign in (("low", -1), ("high", 1)):
         limits = {name: np.clip(np.asarray(path) + sign * width, 0, 1) for name, path in shares.items()}
         columns |= {f"{what}_{name}": np.where(seen, limit, np.nan) for name, limit in limits.items()}
-    return pl.DataFrame(columns | {"alarm": np.zeros(n, dtype=bool) if alarm is None else np.asarray(alarm)})
+    columns["alarm"] = np.zeros(n, dtype=bool) if alarm is None else np.asarray(alarm)
+    return pl.DataFrame(columns | {"fallback": np.full(n, fallback)})
 
 
 def two(path):

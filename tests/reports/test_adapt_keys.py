@@ -21,9 +21,10 @@ def test_they_are_counted():
     assert "<b>6</b>keys" in page
     assert "<b>3</b>moved" in page
     assert "<b>2</b>without a clear move" in page
-    assert "<b>1</b>in doubt" in page
+    assert "<b>1</b>with too few rows" in page
+    assert "reduced correction" not in page
     assert page.count('<th scope="row">') == 4
-    assert "<summary>1 with fewer than 100 rows</summary>" in page
+    assert "<summary>1 in doubt, with fewer than 100 rows</summary>" in page
     assert "&lt;k0&gt;" in page
     assert "<k0>" not in page
 
@@ -40,3 +41,14 @@ def test_none_that_moved():
     page = of(0, 4, 0)
     assert "No key moved by more than chance explains." in page
     assert "<table>" not in page
+
+
+def test_keys_whose_correction_is_reduced_are_named():
+    frames = [
+        table(two(np.full(24, 0.02)), fallback=key == "odd").with_columns(key=pl.lit(key)) for key in ("odd", "b")
+    ]
+    page = section(follow_keys(frames, ["good", "fraud"], 2400))
+    assert "<b>1</b>with reduced correction" in page
+    folded = page.partition("<summary>1 in doubt, with reduced correction</summary>")[2]
+    assert ">odd</th>" in folded
+    assert ">b</th>" not in folded

@@ -88,6 +88,17 @@ class Classes(NamedTuple):
                 f"{file}, column {shortened(self.columns[0])}: every score is 0 or 1, like a decision, and says little "
                 "that could be corrected. Give the model's probability, such as model.predict_proba(X)[:, 1]."
             )
+        elif len(known) >= _MANY and self._tells_all_apart(values[labels != UNLABELLED], known):
+            warn_user(
+                f"{file}: the model makes no mistake on these {len(known):,} labelled rows. If it was trained on them, "
+                "its probabilities there say nothing about other rows: take labelled rows that it has not seen."
+            )
+
+    def _tells_all_apart(self, values: FloatArray, labels: IntArray) -> bool:
+        """Tell whether the column of every class is higher for each row of the class than for all other rows."""
+        told = range(len(self.names)) if self.positive is None else [self.positive]
+        own = [(column, labels == c) for column, c in zip(values.T, told, strict=True)]
+        return all(here.any() and not here.all() and column[here].min() > column[~here].max() for column, here in own)
 
     def _check_scale(self, values: FloatArray, file: str, share: float | None = None) -> None:
         what = wrong_scale(values, self.scale, score=self.positive is not None, share=share)
@@ -191,6 +202,8 @@ def _has(reader: Reader, name: str) -> str:
     spaced = [column for column in reader.columns if column != name and column.strip() == name]
     if spaced:
         return f"the file has {spaced[0]!r}, with a space; take the spaces out of its first line"
+    if reader.columns[0].startswith("#"):
+        return f"its first line is {shortened(reader.columns[0])}, a comment; delete what is above the line of names"
     if any(_is_number(column) for column in reader.columns):
         return f"its first line is {listed(reader.columns)}, which looks like a row. Write a line of names above it"
     return f"the file has {listed(reader.columns)}{did_you_mean(name, reader.columns)}"
@@ -300,7 +313,11 @@ def _named_or_numbered(classes: Classes, values: Any) -> Classes:
     numbers = [str(i) for i in range(len(classes.names))]
     text = _as_text(values, numbers)
     are_numbers = text.filter(~text.is_in(_NO_LABEL)).is_in(numbers).all()
-    return classes._replace(numbered=not bool(is_name.all()) and bool(are_numbers))
+    if is_name.all() or not are_numbers:
+        return classes._replace(numbered=False)
+    shown = listed([f"{i} is {name}" for i, name in enumerate(classes.names)])
+    warn_user(f"labels are numbers, and are taken for the columns in their order: {shown}.")
+    return classes._replace(numbered=True)
 
 
 def _as_text(values: Any, known: Sequence[str]) -> Any:

@@ -13,6 +13,7 @@ SCALES = (PROBABILITIES, PERCENT, LOGITS)
 ROUNDED = 1.5
 """Largest distance from 100 of the sum of a row's percentages, which are often rounded to whole ones."""
 
+_COARSE = 0.15  # by which rounding to a digit or two moves the sum of a row
 _NEARER = 10.0  # the mean of percentages is 100 times the share, that of probabilities the share: halfway, in logs
 
 
@@ -122,8 +123,13 @@ def advice_for_row(values: FloatArray, scale: str) -> str:
         return f"the percentages sum to {total:.6g}; expected 100. Check that these are all classes of the model"
     if abs(total - 100.0) <= ROUNDED:
         return f"sums to {total:.6g}: these look like percentages; add --percent"
+    if abs(total - 1.0) <= _COARSE:
+        return (
+            f"the probabilities sum to {total:.6g}; expected 1. If they were rounded, write them with more digits; if "
+            "a class is missing, add its column"
+        )
     logits = ". If these are logits, add --logits" if values.max() > 1.0 else ""
     return (
         f"the probabilities sum to {total:.6g}; expected 1. Normalise them, and check that these are all classes of "
-        f"the model and nothing else{logits}"
+        f"the model and nothing else; --columns A,B,C names those to read{logits}"
     )

@@ -14,22 +14,29 @@ _ROWS, _FOLDED = 12, 100  # keys in the table, and in its part that is folded aw
 READING = {
     "moved": "a key is said to have moved if its mean share in a stretch of the file is further from its start than "
     "chance explains, by the number of its rows there.",
-    "furthest": f"the mean share in the stretch of the file that is furthest from the start. The file is cut into "
-    f"{STRETCHES} stretches, and for keys with few rows several of them are taken together.",
-    "in doubt": f"keys with fewer than {FEW} rows, from which a class mix cannot be told.",
+    "furthest": "the mean share in the stretch of the file that is furthest from the start, or the share now if that "
+    f"is further yet. The file is cut into {STRETCHES} stretches, and for keys with few rows several of them are taken "
+    "together.",
+    "too few rows": f"fewer than {FEW}, from which the class mix of a key cannot be told.",
+    "reduced correction": "keys whose correction is not used in full at the end, because their rows do not look like "
+    "label shift, or because it could have done harm. They are also counted among the others.",
 }
 _HEAD = ("key", "", "rows", "class", "start", "furthest", "now")
 
 
 def section(tracked: TrackedKeys) -> str:
     """The part of the page that is about keys; its length does not grow with their number."""
-    counts = {"moved": len(tracked.moved), "without a clear move": tracked.steady, "in doubt": len(tracked.doubtful)}
+    counts = {"moved": len(tracked.moved), "without a clear move": tracked.steady}
+    counts["with too few rows"] = len(tracked.doubtful)
+    if tracked.held_back:
+        counts["with reduced correction"] = len(tracked.held_back)
     tiles = "".join(f"<li><b>{n:,}</b>{what}</li>" for what, n in counts.items())
     moved = "<p>No key moved by more than chance explains.</p>"
     if tracked.moved:
         moved = _table("Those that moved most", tracked.moved[:_ROWS], tracked.calendar)
         moved += _folded("more that moved", tracked.moved[_ROWS:], tracked.calendar)
-    doubt = _folded(f"with fewer than {FEW} rows", tracked.doubtful, tracked.calendar)
+    doubt = _folded("in doubt, with reduced correction", tracked.held_back, tracked.calendar)
+    doubt += _folded(f"in doubt, with fewer than {FEW} rows", tracked.doubtful, tracked.calendar)
     return f"""<section>
 <h2>Key by key</h2>
 <ul class="counts"><li><b>{tracked.total:,}</b>keys</li>{tiles}</ul>

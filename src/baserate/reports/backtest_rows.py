@@ -11,6 +11,7 @@ from baserate.backtesting import Backtest, Change, Score
 from baserate.backtesting.measures import MEASURES, PER, Measure
 from baserate.backtesting.methods import CALIBRATED, DEFAULT, HINDSIGHT, NOTHING, TUNED
 from baserate.backtesting.played import SMALLEST
+from baserate.files.adapting.story import called
 from baserate.reports.tables import Column, Row
 
 _WIDTH = 80  # of a terminal
@@ -167,15 +168,15 @@ def _decisions(found: Backtest) -> list[str]:
             counts = found.score(DEFAULT).decided[len(names) :]
             shares = [f"{name} for {count:,} rows" for name, count in zip(further, counts, strict=True)]
             said.append(f"The default decided {' and '.join(shares)}; that is no mistake, and finds no class.")
-        said.append(f"Precision and recall are {f'of {positive}' if positive else 'means over the classes'}.")
+        said.append(f"Precision and recall are {f'of {called(positive)}' if positive else 'means over the classes'}.")
         return said
     counts = found.played[NOTHING].decided.sum(axis=1)
     rare = int(counts.argmin())
     share = counts[rare] / counts.sum()
     if len(names) == 2 and share < _RARE and found.by == "error":
         said.append(
-            f"Only {100 * share:.2g} % of the labels are {names[rare]}: the error says next to nothing about so rare a "
-            f"class. Say what mistakes cost, such as --costs 1:20 --positive {names[rare]}."
+            f"Only {100 * share:.2g} % of the labels are {called(names[rare])}: the error says next to nothing about "
+            f"so rare a class. Say what mistakes cost, such as --costs 1:20 --positive {names[rare]}."
         )
     return said
 

@@ -35,7 +35,7 @@ details { margin: 1rem 0 } summary { cursor: pointer; font-weight: 600 }
 .when { font-size: .85em; white-space: nowrap; opacity: .8 }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1rem 2rem }
 figure { margin: 0 } .figures figure { max-width: 42rem }
-figure svg { display: block; width: 100%; height: auto; stroke-linejoin: round }
+figure svg { display: block; width: 100%; height: auto; overflow: visible; stroke-linejoin: round }
 figure text { font-family: inherit !important }
 figcaption { font-size: .9rem }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; margin: 1rem 0; list-style: none;

@@ -259,6 +259,7 @@ def _confusion(
             f"the model hardly tells {who} apart (sigma_min = {sigma_min:.2g}): noise in their shares is amplified "
             f"{times} times. Use a larger holdout, or a better model{merging}."
         )
+    message += " If it is better than that, labels and probabilities may not be those of the same rows."
     return [Problem(CONFUSED, message, classes)]
 
 

@@ -162,3 +162,24 @@ def test_it_does_not_depend_on_the_chunks(size):
     assert headline(parts, 0.9) == headline(whole, 0.9)
     assert parts.alarm_since == whole.alarm_since
     assert whole.alarm_since.round == 34
+
+
+@pytest.mark.parametrize(("begins", "words"), [(33, "since round 34, "), (0, "in this file, ")])
+def test_no_mix_is_told_during_an_alarm(begins, words):
+    frame = table(two(np.full(60, 0.008)), alarm=np.arange(60) >= begins)
+    found = follow(
+        [frame], ["good", "fraud"], np.array([0.992, 0.008]), np.array([[0, 1], [0, 1]]), np.array([0.992, 0.008])
+    )
+    assert headline(found, 0.9) == (
+        f"The class mix cannot be told {words}while there is an alarm: fraud started at 0.8 % and is at 0.8 % "
+        "(90 % band 0 to 100 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("begins", "told"), [(45, "fraud rose from 0.8 % to 9.8 %"), (15, "The class mix cannot be told")]
+)
+def test_what_moved_before_an_alarm_is_told(begins, told):
+    frame = table(two(bump()), alarm=np.arange(60) >= begins)
+    now, band = np.array([0.992, 0.008]), np.array([[0.98, 1.0], [0.004, 0.012]])
+    assert headline(follow([frame], ["good", "fraud"], now, band, now), 0.9).startswith(told)

@@ -83,7 +83,7 @@ def test_an_alarm_comes_before_it():
     tracked = tracked_of(shares, alarm=np.arange(60) >= 40, days=1.0)
     lines = printed(found_of(shares, **ALARM), tracked, width=500)
     assert lines[0].startswith(
-        "ALARM since 10 April: drift beyond the class mix (evidence 1e+06, alarm at 20): doubt is"
+        "ALARM since 10 April: drift beyond the class mix (evidence 1,000,000, alarm at 20): doubt is"
     )
     assert lines[1].startswith("fraud rose")
     assert sum("ALARM" in line for line in lines) == 1

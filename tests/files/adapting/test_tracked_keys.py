@@ -63,3 +63,23 @@ def test_noise_is_not_told():
     for path in noisy.values():
         path[0] = 0.05  # the holdout's share, with which every key starts
     assert follow_keys([of_keys(noisy, dict.fromkeys(noisy, 10))], NAMES, 4800).moved == []
+
+
+def test_the_furthest_is_never_nearer_than_now():
+    path = bump(48, 0.02, 0.3, 24, 48)
+    path[-1] = 0.4
+    (up,) = follow_keys([of_keys({"up": path}, {"up": 40})], NAMES, 4800).moved
+    assert (up.now, up.extreme, up.at.round) == (0.4, 0.4, 48)
+    path[-1] = 0.25
+    (up,) = follow_keys([of_keys({"up": path}, {"up": 40})], NAMES, 4800).moved
+    assert (up.now, up.extreme) == (0.25, pytest.approx(0.3, abs=1e-6))
+
+
+def test_a_reduced_correction_is_that_of_the_last_round():
+    begun = of_keys(PATHS, ROWS).with_columns(fallback=pl.lit(True) & (pl.col("round") < 30))
+    assert follow_keys([begun], NAMES, 4800).held_back == []
+    ended = of_keys(PATHS, ROWS).with_columns(fallback=(pl.col("key") != "still") & (pl.col("round") > 30))
+    for size in (7, 200):
+        found = follow_keys(ended.iter_slices(size), NAMES, 4800)
+        assert [path.key for path in found.held_back] == ["up", "few"]
+        assert [path.key for path in found.moved] == ["up"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baserate.class_labels import ClassNames, learn_classes, shown
+from baserate.class_labels import ClassNames, columns_besides, learn_classes, shown
 from baserate.validation import check_held_proba, check_labels
 
 Names = Sequence[Any] | NDArray[Any] | None
@@ -41,7 +41,13 @@ def read_holdout(proba: ArrayLike | None, y: ArrayLike | None, names: Names = No
     if proba is None:
         return NamedHoldout(None, y, None, None, _listed(names))
     columns = _names_of(proba)
-    rows = check_held_proba(proba, y)
+    try:
+        rows = check_held_proba(proba, y)
+    except (TypeError, ValueError) as error:
+        others = [] if columns is None else columns_besides(y, columns)
+        if not others:
+            raise
+        raise type(error)(f"{error} Its columns {shown(others)} are no labels in y; leave them out.") from error
     k = rows.shape[1]
     called = _listed(names, k)
     classes = None if y is None else learn_classes(y, len(rows), k, columns)
@@ -99,7 +105,7 @@ def _listed(names: Names, k: int | None = None) -> list[Any] | None:
 
 def _names_of(proba: Any) -> list[str] | None:
     """Return the names of a frame's columns; None of anything else, and where a name is no text."""
-    if not hasattr(proba, "columns") or not hasattr(proba, "__array__"):
+    if not hasattr(proba, "__array__") or not hasattr(proba, "columns"):
         return None
     names = list(proba.columns)
     if not all(isinstance(name, str) for name in names):

@@ -10,7 +10,7 @@ from baserate.files.formats import check_readable
 from baserate.files.rounds import RoundLength
 from baserate.files.scales import OutputOptions
 from baserate.files.source import Source
-from baserate.validation import check_real
+from baserate.validation import check_real, warn_user
 
 ROW, PROBABILITY, WHY = "row", "probability", "why"
 """Columns of the file that asks for labels, beside that of ids and that of labels."""
@@ -184,6 +184,11 @@ def check_job(job: AdaptJob) -> None:
     _check_outputs(job)
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
     check_readable(job.stream)
+    if job.holdout is not None and not job.stream.is_stream and same_file(job.stream.path, job.holdout.path):
+        warn_user(
+            f"{job.stream.shown} is the stream and the holdout, too, so that no class can be seen to have moved. Give "
+            "labelled rows from before the stream as --holdout."
+        )
 
 
 def _check_outputs(job: AdaptJob) -> None:

@@ -47,12 +47,16 @@ def headline(tracked: TrackedPath | TrackedKeys, level: float) -> str:
 
 def _of_classes(tracked: TrackedPath, level: float) -> str:
     moved = [path for path in tracked.classes if path.moved]
+    alarm = tracked.alarm_since
+    if alarm is not None and all(path.extreme[1].round >= alarm.round for path in moved):
+        since = "in this file" if tracked.alarm_from_start else tracked.calendar.since(alarm)
+        return f"The class mix cannot be told {since}, while there is an alarm: {_standing(tracked, level)}."
     if not moved:
         here = " in this file" if tracked.first.round > 1 else ""
         return f"No class moved{here} by more than its band: {_standing(tracked, level)}."
-    told = f"{_called(moved[0].name)} {_way(moved[0], tracked)}"
+    told = f"{called(moved[0].name)} {_way(moved[0], tracked)}"
     # Of two classes, the other one moves just as far the other way, which nobody needs to be told.
-    others = [_called(path.name) for path in moved[1:]] if len(tracked.classes) > 2 else []
+    others = [called(path.name) for path in moved[1:]] if len(tracked.classes) > 2 else []
     if not others:
         return f"{told}."
     furthest = ", ".join(others[:_NAMED])
@@ -61,7 +65,7 @@ def _of_classes(tracked: TrackedPath, level: float) -> str:
     return f"{told}, and {len(others):,} other{'s' if len(others) > 1 else ''} moved: {furthest}."
 
 
-def _called(name: str) -> str:
+def called(name: str) -> str:
     """A class by its name, as the subject of a sentence: "1 rose" would be a riddle."""
     return f"class {name}" if name.lower() in ("true", "false") or name.lstrip("-").isdigit() else name
 
@@ -84,10 +88,10 @@ def _standing(tracked: TrackedPath, level: float) -> str:
     """Where the classes stand that did not move: of two, the rarer one; of many, the most frequent ones."""
     if len(tracked.classes) > 2:
         largest = sorted(tracked.classes, key=lambda path: -path.now)[:_NAMED]
-        return ", ".join(f"{_called(path.name)} is at {percent(path.now)}" for path in largest)
+        return ", ".join(f"{called(path.name)} is at {percent(path.now)}" for path in largest)
     path = min(tracked.classes, key=lambda path: path.start)
     return (
-        f"{_called(path.name)} started at {percent(path.start)} and is at {percent(path.now)} ({100 * level:g} % band "
+        f"{called(path.name)} started at {percent(path.start)} and is at {percent(path.now)} ({100 * level:g} % band "
         f"{percent_range(*path.band)})"
     )
 
@@ -102,6 +106,6 @@ def _of_keys(tracked: TrackedKeys) -> str:
     start, extreme = percents_apart(path.start, path.extreme)
     verb = "rose" if path.extreme > path.start else "fell"
     return (
-        f"{len(tracked.moved):,} of {total} moved, most of all {path.key}: {_called(path.name)} {verb} from {start} to "
+        f"{len(tracked.moved):,} of {total} moved, most of all {path.key}: {called(path.name)} {verb} from {start} to "
         f"{extreme} {tracked.calendar.on(path.at)} and is at {percent(path.now)} now."
     )

@@ -7,7 +7,7 @@ from baserate.backtesting.measures import MEASURES
 from baserate.backtesting.sentence import with_names
 from baserate.bank import Bank
 from baserate.files.adapting.state import DecisionCounts, StreamState
-from baserate.files.adapting.story import headline
+from baserate.files.adapting.story import called, headline
 from baserate.files.adapting.tracked import ClassPath, TrackedPath
 from baserate.files.adapting.tracked_keys import TrackedKeys
 from baserate.files.errors import printable, shortened
@@ -210,10 +210,15 @@ def alarm_sentence(found: dict[str, Any], tracked: Tracked | None = None) -> str
             since = " since before this file"
     worst = f": {found['findings'][0]}" if found["findings"] else ""
     return (
-        f"ALARM{since}: drift beyond the class mix (evidence {found['evidence']:.3g}, alarm at "
+        f"ALARM{since}: drift beyond the class mix (evidence {_strength(found['evidence'])}, alarm at "
         f"{found['alarm_at']:.3g}){worst}. Check the data, and consider retraining; until then, do not rely "
         "on the class mix."
     )
+
+
+def _strength(evidence: float) -> str:
+    """Evidence in a sentence; beyond a million to one, its size tells nobody anything."""
+    return "above 1,000,000" if evidence > 1e6 else f"{evidence:,.3g}" if evidence < 1000 else f"{evidence:,.0f}"
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
@@ -237,7 +242,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
             f"right, and the adapted probabilities {100 * found['adapted_right']:.1f} %."
         )
     if "decisions" in found:
-        counts = ", ".join(f"{name} {count:,}" for name, count in found["decisions"].items())
+        counts = ", ".join(f"{called(name)} {count:,}" for name, count in found["decisions"].items())
         cost = found["expected_cost"]
         expected = "" if cost is None else f"; expected {_COST.title}: {_COST.shown(cost)}"
         if expected and found["threshold"] is not None:

@@ -35,9 +35,9 @@ class KeyPath(NamedTuple):
     start, now : float
         Its share at the first and the last round of the key.
     extreme : float
-        The mean of the stretch that is furthest from the start.
+        The mean of the stretch that is furthest from the start, or the last share if that is further yet.
     at : Moment
-        The start of that stretch.
+        The start of that stretch, or the last round.
     path : list of float or None
         The mean of each stretch; None where it has no row.
     """
@@ -75,6 +75,8 @@ class TrackedKeys(NamedTuple):
         Those that have too few rows to tell, those with most rows first.
     steady : int
         The number of all others.
+    held_back : list of KeyPath
+        Those whose correction is reduced at the end, whether they moved or not, those with most rows first.
     calendar : Calendar
         Writes the moments.
     """
@@ -82,6 +84,7 @@ class TrackedKeys(NamedTuple):
     moved: list[KeyPath]
     doubtful: list[KeyPath]
     steady: int
+    held_back: list[KeyPath]
     calendar: Calendar
 
     @property
@@ -119,7 +122,9 @@ class _KeyFold:
         self._rows: IntArray = np.zeros((0, STRETCHES), dtype=np.int64)
         self._sums: Any = np.zeros((0, STRETCHES, k), dtype=np.float32)
         self._first, self._last = np.zeros((0, k)), np.zeros((0, k))
+        self._held_back = np.zeros(0, dtype=bool)
         self._moments: dict[int, Moment] = {}
+        self._ended = Moment(0)
 
     def add(self, frame: Any) -> None:
         moments = self._times.moments(frame)
@@ -136,14 +141,16 @@ class _KeyFold:
         new = here >= known
         self._first[here[new]] = prior[first[new]]
         self._last[places] = prior  # of the lines of a key, the last one stays
+        self._held_back[places] = frame["fallback"].to_numpy()
+        self._ended = moments.at(len(frame) - 1)
         np.add.at(self._rows, (places, stretch), rows)
         np.add.at(self._sums, (places, stretch), prior * rows[:, None])
 
     def _grow(self, more: int) -> None:
         if more:
-            self._rows, self._sums, self._first, self._last = (
+            self._rows, self._sums, self._first, self._last, self._held_back = (
                 np.concatenate([held, np.zeros((more, *held.shape[1:]), dtype=held.dtype)])
-                for held in (self._rows, self._sums, self._first, self._last)
+                for held in (self._rows, self._sums, self._first, self._last, self._held_back)
             )
 
     def result(self) -> TrackedKeys:
@@ -160,15 +167,19 @@ class _KeyFold:
             c = told[i]
             with np.errstate(invalid="ignore"):
                 means = self._sums[i, :, c] / self._rows[i]
-            shares = [float(held[i, c]) for held in (self._first, self._last, extreme)]
+            start, now, furthest = (float(held[i, c]) for held in (self._first, self._last, extreme))
             drawn = [None if np.isnan(mean) else float(mean) for mean in means]
             at = self._moments[int(stretch[i, c])]
-            return KeyPath(keys[i], int(rows[i]), self._names[c], shares[0], shares[1], shares[2], at, drawn)
+            if moved[i] and (now - start) / (furthest - start) > 1.0:
+                furthest, at = now, self._ended
+            return KeyPath(keys[i], int(rows[i]), self._names[c], start, now, furthest, at, drawn)
 
         by_distance = sorted(np.flatnonzero(moved).tolist(), key=lambda i: -away[i])
         by_rows = sorted(np.flatnonzero(doubtful).tolist(), key=lambda i: -rows[i])
         steady = int((~moved & ~doubtful).sum())
-        return TrackedKeys([path(i) for i in by_distance], [path(i) for i in by_rows], steady, self._times.calendar)
+        reduced = sorted(np.flatnonzero(self._held_back).tolist(), key=lambda i: -rows[i])
+        told_of, few, held_back = ([path(i) for i in those] for those in (by_distance, by_rows, reduced))
+        return TrackedKeys(told_of, few, steady, held_back, self._times.calendar)
 
     def _furthest(self) -> tuple[Any, FloatArray, IntArray]:
         """Tell of each key and class if it moved, its furthest mean, and the start of that stretch, short or long."""

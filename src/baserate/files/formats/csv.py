@@ -243,6 +243,10 @@ def _advice(field: str) -> str:
         return ", with a decimal point"
     if re.fullmatch(r"\s*-?\d+([.,]\d+)?\s*%\s*", field):
         return ". Percentages are read with --percent, and written without the sign, such as 12.5"
+    if _is_number(field.strip()):
+        return ", without spaces around it"
+    if field.strip().isalpha():
+        return ". If these are predicted classes, name the column with the model's probability of a class instead"
     return ""
 
 
