@@ -106,7 +106,7 @@ def default_adapter():
     holdout = model_outputs(rng, 1_000)
     mix = rng.dirichlet(np.ones(K))
     ratio = np.full(K, 1.1)
-    for n, number, bound in ((1, 2_000, 14), (10, 200, 17), (100, 60, 15), (1_000, 18, 11)):
+    for n, number, bound in ((1, 2_000, 14), (10, 200, 17), (100, 80, 15), (1_000, 24, 11)):
         in_turn = itertools.cycle([model_outputs(rng, n, mix)[0] for _ in range(max(4_000 // n, 60))])
         long, alone = (
             RegressAndReweight(calibrator=None, **options).fit(*holdout)
