@@ -2,12 +2,13 @@
 
 import copy
 import functools
+import itertools
 import resource
 
 import numpy as np
 from baselines import multiply_and_normalise
 from measurements import K, Row, agree, model_outputs
-from timing import fastest, seconds
+from timing import fastest, own_seconds, seconds
 
 from baserate import RegressAndReweight
 from baserate.protocols import Evidence
@@ -97,25 +98,39 @@ def profiles():
 
 
 def default_adapter():
-    """A step of the default adapter, with its assumption check and its gate."""
+    """A step of the default adapter with everything on, in a long stream, and in its first 1,000 rounds.
+
+    A turn is as many rounds as the check takes to look at 2,000 samples, so that all turns have as many looks.
+    """
     rng = np.random.default_rng(0)
     holdout = model_outputs(rng, 1_000)
     mix = rng.dirichlet(np.ones(K))
-    batches = [model_outputs(rng, 10, mix)[0] for _ in range(600)]
-    adapters = [
-        RegressAndReweight(calibrator=None, **options).fit(*holdout) for options in ({}, {"gate": False, "alpha": None})
-    ]
     ratio = np.full(K, 1.1)
+    for n, number, bound in ((1, 2_000, 14), (10, 200, 17), (100, 80, 15), (1_000, 24, 11)):
+        in_turn = itertools.cycle([model_outputs(rng, n, mix)[0] for _ in range(max(4_000 // n, 60))])
+        long, alone = (
+            RegressAndReweight(calibrator=None, **options).fit(*holdout)
+            for options in ({}, {"gate": False, "alpha": None})
+        )
 
-    def steps(adapter):
-        return seconds(lambda: [adapter.step(batch) for batch in batches]) / len(batches)
+        def steps(adapter, in_turn=in_turn, number=number):
+            return own_seconds(lambda: adapter.step(next(in_turn)), number)
 
-    def bare():
-        return seconds(lambda: [multiply_and_normalise(batch, ratio) for batch in batches]) / len(batches)
+        def bare(in_turn=in_turn, number=number):
+            return own_seconds(lambda: multiply_and_normalise(next(in_turn), ratio), number)
 
-    whole, alone, numpys = fastest(*(functools.partial(steps, adapter) for adapter in adapters), bare, repeats=15)
-    yield Row("step(10 x 10), the default adapter", "multiply, normalise", whole, numpys, "cheap")
-    yield Row("step(10 x 10), the default adapter", "without check and gate", whole, alone, "cheap")
+        steps(long)
+        early, _ = fastest(functools.partial(steps, long), bare, repeats=max(min(10, 900 // number), 1))
+        while long.rounds_ < 1_100:
+            long.step(next(in_turn))
+        whole, without, numpys = fastest(
+            functools.partial(steps, long), functools.partial(steps, alone), bare, repeats=15
+        )
+        what = f"step({n:,} x 10), the default adapter"
+        yield Row(what, "multiply, normalise", whole, numpys, "cheap", bound)
+        yield Row(what, "without check and gate", whole, without, "cheap")
+        if n >= 100:  # of these, fewer samples are looked at later
+            yield Row(f"{what}, first 1,000 rounds", "multiply, normalise", early, numpys, "cheap")
 
 
 def many_classes():

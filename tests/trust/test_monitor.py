@@ -182,3 +182,18 @@ def test_nothing_is_left_of_a_holdout_before():
     monitor = _monitor()
     monitor.fit(None, None, None, np.array([0.5, 0.5]), FLHFTL(2))
     assert dumps(loads(dumps(monitor))) == dumps(TrustMonitor().fit(None, None, None, np.array([0.5, 0.5]), FLHFTL(2)))
+
+
+def test_of_large_rounds_fewer_samples_are_looked_at_once_rounds_abound(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(AssumptionCheck, "take_in", lambda self, rows, rounds: looked_at.append((len(rows), rounds)))
+    adapter = RegressAndReweight(calibrator=None).fit(*holdout())
+    batch, _ = next(stream(DRIFT[:1], np.random.default_rng(3), 100))
+    for rounds, each in ((0, 100), (999, 100), (1000, 25)):  # every fourth one
+        adapter.reset()
+        adapter._monitor.check_.rounds_ = rounds
+        looked_at.clear()
+        for _ in range(24):
+            adapter.step(batch)
+        rows, seen = np.sum(looked_at, axis=0)
+        assert rows == each * seen > 0

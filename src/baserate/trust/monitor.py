@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from baserate.protocols import FloatArray, IntArray, Tracker
+from baserate.simplex import one_batch
 from baserate.state import Component
 from baserate.state.declarations import (
     SHARE,
@@ -42,7 +43,7 @@ COLLECTED = 256
 MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
 ABOUND = 1_000
-"""Rounds that the check has watched, from which on fewer samples of each will do: of n about 3 sqrt(n)."""
+"""Rounds that the check has watched, from which on fewer samples of each will do: of n about 2.5 sqrt(n)."""
 EARLY = (64, 128)
 """Samples at which the first ones are looked at already, for whether they repeat each other."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
@@ -70,8 +71,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
     band are as of the last round. For the others, small rounds are collected until there are 256 samples. Of a round of
     1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other. Once
-    the check has watched 1,000 rounds since it began, or began anew, about ``3 sqrt(n)`` of a round of n will do: 34 of
-    100, 112 of 1,000. The very first samples are compared after 64 and 128 of them, too.
+    the check has watched 1,000 rounds since it began, or began anew, about ``2.5 sqrt(n)`` of a round of n will do: 25
+    of 100, 84 of 1,000. The very first samples are compared after 64 and 128 of them, too.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """
         raw, n = seen.raw, len(seen.raw)
         if self.known_ and n > 0:
-            starts = np.array([0, n])
+            starts = one_batch(n)
             weights = None if seen.chosen is None else 1.0 / seen.chosen
             told = (seen.labels, seen.predicted, weights)
             self._accuracy.take_in(seen.calibrated, seen.adapted, seen.used[np.newaxis], starts, *told)
@@ -214,7 +215,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     def _stride(self, n: int) -> int:
         """Return which samples of a round of n are looked at: every one, every second one, every third one, ..."""
         if self.checks_ and self.check_.rounds_ >= ABOUND:
-            return max(1, math.isqrt(n // 11))
+            return max(1, math.isqrt(n // 6))
         return max(1, n // MOST)
 
     def _counting(self) -> LabelledMix:

@@ -30,6 +30,7 @@ from baserate.protocols import (
     Step,
     Tracker,
 )
+from baserate.simplex import one_batch
 from baserate.trackers import FLHFTL, FollowTheFixedWindow, FollowTheHistory
 from baserate.trackers.given import reads_estimates
 from baserate.trust.label_selection import watch_late, watch_round
@@ -310,7 +311,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         self, tracker: Tracker, calibrated: FloatArray, labels: IntArray | None, chosen: FloatArray | None = None
     ) -> None:
         """Update a tracker with a batch that is not empty; a likelihood need not know how labels were chosen."""
-        starts, z = np.array([0, len(calibrated)]), self.source_prior_
+        starts, z = one_batch(len(calibrated)), self.source_prior_
         if self._reads_estimates:
             z = self.sightings(calibrated, labels, starts, chosen)[0]  # line 4
         tracker.update(z, Evidence(calibrated, self.source_prior_, labels, starts, checked=True))  # line 5

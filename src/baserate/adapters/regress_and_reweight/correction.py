@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from baserate.protocols import FloatArray, IntArray
-from baserate.simplex import far_apart, log_ratio, project, reweight
+from baserate.simplex import far_apart, log_ratio, one_batch, project, reweight
 from baserate.state import Component
 from baserate.state.declarations import Flag, Maybe, Number, Part, Saved, Saves, Text, Together, Whole, floats, priors
 from baserate.trust.gate import FAR, Gate
@@ -284,7 +284,7 @@ class Correction(Component, saved_as="correction"):
         if blend is not None and self.portfolio_ is not None:
             return self.portfolio_.apply(raw, calibrated, blend, offsets)
         if offsets.ndim == 1:
-            return reweight(calibrated, offsets[np.newaxis], np.array([0, len(calibrated)]))  # Alg. 1, line 3
+            return reweight(calibrated, offsets[np.newaxis], one_batch(len(calibrated)))  # Alg. 1, line 3
         return reweight(calibrated, offsets, np.arange(len(calibrated) + 1))
 
     def get_state(self) -> dict[str, Any]:

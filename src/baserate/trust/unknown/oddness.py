@@ -86,15 +86,18 @@ def count_odd(
     logs, room = np.empty(k), np.empty(columns.shape[1])
     total, squares = 0.0, 0.0
     for i in range(n):
-        predicted = 0
-        for c in range(k):
-            logs[c] = np.log(max(proba[i, c], _FLOOR))
+        predicted, odd = 0, 0
+        for c in range(1, k):
             if proba[i, c] > proba[i, predicted]:
                 predicted = c
-        distance = distance_to_nearest(logs, columns, int(_FIRST), columns.shape[1], columns.shape[1], room)
-        rank = (_count_less(doubts, 1.0 - proba[i, predicted]) + _count_less(distances, distance)) / len(doubts)
+        rank = _count_less(doubts, 1.0 - proba[i, predicted])
+        if (rank + len(distances)) / len(doubts) > limit:  # else no distance makes the row odd
+            for c in range(k):
+                logs[c] = np.log(max(proba[i, c], _FLOOR))
+            distance = distance_to_nearest(logs, columns, int(_FIRST), columns.shape[1], columns.shape[1], room)
+            odd = 1 if (rank + _count_less(distances, distance)) / len(doubts) > limit else 0
         weight = fade ** (n - 1 - i)
-        seen[1 if rank > limit else 0, predicted] += weight
+        seen[odd, predicted] += weight
         total += weight
         squares += weight * weight
     return total, squares
