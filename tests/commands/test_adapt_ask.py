@@ -47,7 +47,7 @@ def test_requests_are_written_filled_in_and_handed_back(truth):
     assert asked["row"].to_list() == [i + 1 for i in asked["id"]]
     assert asked["row"].is_sorted()
     assert asked["probability"].is_between(0.3 * 30 / 2000 * 0.5, 1.0).all()
-    assert set(asked["why"]) <= {"drawn at random", "corrections disagree", "model is unsure"}
+    assert set(asked["why"]) <= {"drawn at random", "corrections disagree"}
     said = json.loads(done("tuesday.csv", "-o", "t.csv", *KEPT, "--late", "filled.csv", "--json").stdout)
     assert (said["late_labels"], said["missed_labels"]) == (25, 0)
 

@@ -45,13 +45,13 @@ def test_equal_probabilities_change_nothing(adapter, rng):
 
 
 def test_late_labels_with_probabilities_are_as_good_as_those_at_once(adapter, rng):
-    """They say the same about the correction whenever they come; with other probabilities they do not."""
+    """They say the same about the correction whenever they come; probabilities count in the mean over samples alone."""
     late, other = loads(dumps(adapter)), loads(dumps(adapter))
     adapter.set_prior([0.1, 0.9])
     late.set_prior([0.1, 0.9])
     other.set_prior([0.1, 0.9])
     proba, y = model_outputs(rng, 200, 0.9)
-    chosen = rng.uniform(0.1, 1.0, 200)
+    chosen = np.where(y == 1, rng.uniform(0.1, 0.3, 200), rng.uniform(0.7, 1.0, 200))
     told = np.where(rng.random(200) < chosen, y, -1)
     ids = [f"{i}" for i in range(200)]
     adapter.step(proba, told, y_probability=chosen)
@@ -64,7 +64,10 @@ def test_late_labels_with_probabilities_are_as_good_as_those_at_once(adapter, rn
     np.testing.assert_array_equal(counted[2], [0.0, 0.0])
     weights = [found._correction.portfolio_.weights_ for found in (adapter, late, other)]
     assert np.abs(weights[0] - weights[1]).max() < 0.1  # late ones are judged after the tracker has seen the round
-    assert np.abs(weights[2] - weights[1]).max() > 1e-3
+    np.testing.assert_array_equal(weights[2], weights[1])
+    mixes = [found._correction.portfolio_.discounted_[1] for found in (adapter, late, other)]
+    assert mixes[0] == pytest.approx(mixes[1], abs=0.06)
+    assert mixes[2] < mixes[1] - 0.1  # the rare class was asked for most of the time
 
 
 def test_a_sighting_of_chosen_labels_is_unbiased():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from baserate.adapters import RegressAndReweight
-from baserate.adapters.regress_and_reweight.label_requests import AT_RANDOM, DISAGREE, RANDOM, UNSURE, label_worth
+from baserate.adapters.regress_and_reweight.label_requests import AT_RANDOM, DISAGREE, RANDOM, label_worth
 from baserate.state import dumps
 
 
@@ -55,39 +55,31 @@ def test_the_worth_is_that_of_a_naive_transcription():
     rng = np.random.default_rng(5)
     weights, tables = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(3), (4, 6))
     belief = [0.5 * w + 0.125 for w in weights]
-    spreads, wrongs, doubt = [], [], []
+    spreads = []
     for i in range(6):
         mean = [sum(belief[m] * tables[m, i, c] for m in range(4)) for c in range(3)]
-        variances = []
-        for loss in (
-            lambda m, c, i=i: -np.log(max(tables[m, i, c], 1e-3)),
-            lambda m, c, i=i: float(c != max(range(3), key=lambda j: tables[m, i, j])),
-        ):
-            total = 0.0
-            for c in range(3):
-                centre = sum(belief[m] * loss(m, c) for m in range(4))
-                total += mean[c] * sum(belief[m] * (loss(m, c) - centre) ** 2 for m in range(4))
-            variances.append(total)
-        spreads.append(variances[0] ** 0.5)
-        wrongs.append(variances[1] ** 0.5)
-        doubt.append((1.0 - sum(p * p for p in mean)) ** 0.5)
-    parts = [
-        np.array(values) * most / (np.mean(values) + 0.02)
-        for values, most in ((spreads, 0.3), (wrongs, 0.3), (doubt, 0.1))
-    ]
-    expected = sum(parts)
+        shown = [max(range(3), key=lambda c, m=m, i=i: tables[m, i, c]) for m in range(4)]
+        total = 0.0
+        for c in range(3):
+            centre = sum(belief[m] * (shown[m] != c) for m in range(4))
+            total += mean[c] * sum(belief[m] * ((shown[m] != c) - centre) ** 2 for m in range(4))
+        spreads.append(total**0.5)
+    expected = 0.5 * np.array(spreads) / (np.mean(spreads) + 0.02)
     np.testing.assert_allclose(label_worth(weights, tables).worth, expected + 1.0 - expected.mean(), rtol=1e-12)
 
 
-def test_where_all_agree_doubt_decides_and_where_nothing_is_in_doubt_chance():
-    one = np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    found = label_worth(np.array([1.0]), one[np.newaxis])
-    assert found.worth[0] > 1.2 > 0.95 > found.worth[2]
-    sure = label_worth(np.array([0.5, 0.5]), np.array([one[2:], one[2:]]))
-    np.testing.assert_array_equal(sure.worth, np.ones(6))
-    assert set(sure.reasons) == {RANDOM}
-    rare = np.vstack([one[:1], np.repeat(one[2:3], 30, axis=0)])
-    assert label_worth(np.array([1.0]), rare[np.newaxis]).reasons[0] == UNSURE
+def test_where_all_predict_the_same_class_chance_decides():
+    """A row in doubt is worth no more than others unless candidates predict other classes for it."""
+    rng = np.random.default_rng(6)
+    rows = rng.dirichlet([5.0, 1.0], (2, 8))
+    rows[:, :, 0], rows[:, :, 1] = rows.max(axis=2), rows.min(axis=2)
+    found = label_worth(np.array([0.5, 0.5]), rows)
+    np.testing.assert_array_equal(found.worth, np.ones(8))
+    assert set(found.reasons) == {RANDOM}
+    rows[1, 3] = rows[1, 3, ::-1]
+    found = label_worth(np.array([0.5, 0.5]), rows)
+    assert found.reasons == [DISAGREE if i == 3 else RANDOM for i in range(8)]
+    assert found.worth[3] > 3.0 * found.worth[0]
 
 
 @pytest.mark.parametrize("n", [10, 40])

@@ -217,3 +217,23 @@ def test_a_damaged_state_is_refused(name, wrong):
     setattr(portfolio, name, wrong)
     with pytest.raises(ValueError, match="Portfolio"):
         loads(dumps(portfolio))
+
+
+def test_labels_chosen_by_outputs_are_weighted_in_the_discounted_prior_alone():
+    """Half of the rows of one predicted class are labelled, a tenth of the others: the mix of all rows is found."""
+    rng = np.random.default_rng(8)
+    weighted, plain = Portfolio().fit(SOURCE), Portfolio().fit(SOURCE)
+    counted = np.zeros(K)
+    for _ in range(400):
+        raw, cal = rows(rng, 20)
+        y = np.array([rng.choice(K, p=p) for p in cal])
+        chosen = np.where(cal.argmax(axis=1) == 0, 0.5, 0.1)
+        labels = np.where(rng.random(20) < chosen, y, -1)
+        counted += np.bincount(y, minlength=K)
+        weighted.learn(raw, cal, labels, proposals(), chosen)
+        plain.learn(raw, cal, labels, proposals())
+    for name in ("_biases", "_temperatures", "_seen", "_expected"):
+        np.testing.assert_array_equal(getattr(weighted, name), getattr(plain, name))
+    truth = counted / counted.sum()
+    assert np.abs(weighted.discounted_ - truth).max() < 0.03
+    assert plain.discounted_[0] > truth[0] + 0.1

@@ -1,9 +1,10 @@
 """Labels that are asked for against labels at random: ``python -m baserate_lab.bench.requests``.
 
-Real streams in their own order, in rounds of 10. After every 20 rounds some of their rows are labelled, and the labels
-are handed over by ids (`update_labels`). They are drawn at random, or asked for (`label_requests`) at half of the
-number, and given with the probability of each. The bar: half of the labels asked for are as good as all of them at
-random, on average over the streams. The same half at random is beside it. Every seed has its own holdout and draws.
+The first `LONGEST` rows of real streams in their own order, in rounds of 10. After every 20 rounds some of their rows
+are labelled, and the labels are handed over by ids (`update_labels`). They are drawn at random, or asked for
+(`label_requests`) at half of the number, and given with the probability of each. The bar: half of the labels asked for
+are as good as all of them at random, on average over the streams. The same half at random is beside it. Every seed has
+its own holdout and draws.
 """
 
 import argparse
@@ -15,8 +16,9 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.protocols import FloatArray
+from baserate_lab.bench.labels import LONGEST
 from baserate_lab.bench.tables import to_markdown
-from baserate_lab.bench.trust.never_worse import BATCH, LONGEST, REAL, holdout_rows
+from baserate_lab.bench.trust.never_worse import BATCH, REAL, holdout_rows
 from baserate_lab.models import outputs
 
 BLOCK = 20

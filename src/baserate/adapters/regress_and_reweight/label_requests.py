@@ -7,13 +7,11 @@ import numpy as np
 from baserate.adapters._sampling import draw, inclusion_probabilities
 from baserate.protocols import FloatArray, IntArray
 
-RANDOM, DISAGREE, UNSURE = "drawn at random", "corrections disagree", "model is unsure"
+RANDOM, DISAGREE = "drawn at random", "corrections disagree"
 """The reasons why a row is worth labelling."""
-AT_RANDOM = 0.3
+AT_RANDOM = 0.5
 """The least share of requests that are spread evenly over all rows."""
-_PROBABILITIES, _CLASSES, _UNSURE = 0.3, 0.3, 0.1  # the largest shares of the other reasons
-_SLIGHT = 0.02  # mean disagreement, or doubt, at which a reason gets half of its share
-_LEAST = 1e-3  # least probability whose logarithm is taken: a row that one correction rules out must not be everything
+_SLIGHT = 0.02  # mean disagreement at which half of the rest is spread evenly, too
 
 
 class LabelRequests(NamedTuple):
@@ -50,14 +48,13 @@ class LabelWorth(NamedTuple):
 
 
 def label_worth(weights: FloatArray, tables: FloatArray) -> LabelWorth:
-    r"""Return the worth of the labels of a batch.
+    """Return the worth of the labels of a batch.
 
-    Labels tell candidates apart by their losses. The mean loss of each over all rows is estimated best, for a given
-    number of labels, if rows are drawn in proportion to the root mean square of the losses' differences there: the
-    standard deviation of the loss over candidates, the label being drawn from their mean. That of the log loss decides
-    up to three tenths of the worth, and that of the zero-one loss, which differs where the most probable class does,
-    another three. Up to a tenth is the standard deviation of the label itself, ``sqrt(1 - sum_c p_c^2)``, which says
-    how much the label adds to what the model knows. The rest, at least `AT_RANDOM`, is the same for all rows.
+    Labels tell candidates apart by their errors. The mean error of each over all rows is estimated best, for a given
+    number of labels, if rows are drawn in proportion to the root mean square of the errors' differences there: the
+    standard deviation of the zero-one loss over candidates, the label being drawn from their mean. That decides up to
+    half of the worth. The rest, at least `AT_RANDOM`, is the same for all rows: labels also repair the calibration, and
+    find what no candidate suspects.
 
     Parameters
     ----------
@@ -74,35 +71,16 @@ def label_worth(weights: FloatArray, tables: FloatArray) -> LabelWorth:
     >>> tables = np.array([[[1.0, 0.0], [0.5, 0.5], [0.9, 0.1]], [[1.0, 0.0], [0.5, 0.5], [0.1, 0.9]]])
     >>> found = label_worth(np.array([0.5, 0.5]), tables)
     >>> found.worth.round(2), found.reasons
-    (array([0.35, 0.5 , 2.15]), ['drawn at random', 'drawn at random', 'corrections disagree'])
+    (array([0.55, 0.55, 1.89]), ['drawn at random', 'drawn at random', 'corrections disagree'])
     """
-    n = tables.shape[1]
     belief = (0.5 * (weights + 1.0 / len(weights)))[:, np.newaxis, np.newaxis]
-    mean = (belief * tables).sum(axis=0)
     wrong = np.ones_like(tables)
     np.put_along_axis(wrong, tables.argmax(axis=2)[:, :, np.newaxis], 0.0, axis=2)
-    doubt = np.sqrt(np.maximum(1.0 - (mean**2).sum(axis=1), 0.0))
-    terms = np.array(
-        [
-            _PROBABILITIES * _relative(_spread(np.log(np.maximum(tables, _LEAST)), belief, mean)),
-            _CLASSES * _relative(_spread(wrong, belief, mean)),
-            _UNSURE * _relative(doubt),
-        ]
-    )
-    even = 1.0 - terms.sum() / max(n, 1)
-    reasons = np.array([np.full(n, even), terms[0] + terms[1], terms[2]]).argmax(axis=0)
-    return LabelWorth(even + terms.sum(axis=0), [(RANDOM, DISAGREE, UNSURE)[reason] for reason in reasons])
-
-
-def _spread(losses: FloatArray, belief: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return the standard deviation of candidates' losses in each row, over the labels that are to be expected."""
-    apart = losses - (belief * losses).sum(axis=0)
-    return np.asarray(np.sqrt((mean * (belief * apart**2).sum(axis=0)).sum(axis=1)))
-
-
-def _relative(values: FloatArray) -> FloatArray:
-    """Return values relative to their mean, and less where that is slight."""
-    return values / (values.mean() + _SLIGHT) if len(values) else values
+    apart = wrong - (belief * wrong).sum(axis=0)
+    spread = np.sqrt(((belief * tables).sum(axis=0) * (belief * apart**2).sum(axis=0)).sum(axis=1))
+    disagree = (1.0 - AT_RANDOM) * spread / (spread.mean() + _SLIGHT) if len(spread) else spread
+    even = 1.0 - disagree.mean() if len(spread) else 1.0
+    return LabelWorth(even + disagree, [DISAGREE if more else RANDOM for more in disagree > even])
 
 
 def request_labels(found: LabelWorth, n: int, rng: np.random.Generator) -> LabelRequests:

@@ -324,7 +324,7 @@ class TrustReadings(Component):
         Returns
         -------
         LabelWorth
-            ``worth, reasons``; the mean worth is 1, the least 0.3.
+            ``worth, reasons``; the mean worth is 1, the least 0.5.
         """
         with self.guard.lock:
             raw = self.check_rows(proba)
@@ -333,9 +333,9 @@ class TrustReadings(Component):
     def label_requests(self, proba: ArrayLike, n: int, rng: int | np.random.Generator | None = None) -> LabelRequests:
         """Choose the rows of a batch whose labels would tell most; changes nothing.
 
-        Rows are drawn at random: more often where the corrections that labels choose among disagree, and where the
-        model is unsure. Every row of a batch of N has a probability of at least ``0.3 n / N``. Call it before `step`,
-        and give the probabilities with the labels, as `y_probability`.
+        Rows are drawn at random: more often where the corrections that labels choose among predict other classes. Every
+        row of a batch of N has a probability of at least ``0.5 n / N``. Call it before `step`, and give the
+        probabilities with the labels, as `y_probability`.
 
         Parameters
         ----------

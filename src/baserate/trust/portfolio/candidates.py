@@ -152,26 +152,22 @@ def say(
 
 @compiled_within
 def descend(
-    label: int, times: float, logs: FloatArray, said: FloatArray, i: int, biases: FloatArray, temperatures: FloatArray
+    label: int, logs: FloatArray, said: FloatArray, i: int, biases: FloatArray, temperatures: FloatArray
 ) -> None:
-    """Move one learner's biases and temperature down the gradient of a label's log loss, and shrink them.
-
-    The label counts `times` times.
-    """
+    """Move one learner's biases and temperature down the gradient of a label's log loss, and shrink them."""
     slope, kept = -logs[1, label], 1.0 - SHRINKS[i]
     for c in range(len(said)):
         slope += said[c] * logs[1, c]
         miss = said[c] - 1.0 if c == label else said[c]
-        biases[i, c] = kept * biases[i, c] - times * STEPS[i] * miss
+        biases[i, c] = kept * biases[i, c] - STEPS[i] * miss
     slope = min(max(slope, -_STEEPEST), _STEEPEST)
-    moved = 1.0 + kept * (temperatures[i] - 1.0) - _TEMPERATURE_STEP * times * STEPS[i] * slope
+    moved = 1.0 + kept * (temperatures[i] - 1.0) - _TEMPERATURE_STEP * STEPS[i] * slope
     temperatures[i] = min(max(moved, _WARMEST), _COLDEST)
 
 
 @compiled_within
 def count(
     label: int,
-    times: float,
     predicted: int,
     calibrated: FloatArray,
     kept: float,
@@ -181,8 +177,8 @@ def count(
     """Count a label by the class that was predicted, beside what the model expected; earlier ones fade."""
     for c in range(len(calibrated)):
         seen[predicted, c] *= kept
-        expected[predicted, c] = kept * expected[predicted, c] + times * calibrated[c]
-    seen[predicted, label] += times
+        expected[predicted, c] = kept * expected[predicted, c] + calibrated[c]
+    seen[predicted, label] += 1.0
 
 
 NO_LABELS: IntArray = np.empty(0, dtype=np.int64)

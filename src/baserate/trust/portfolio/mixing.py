@@ -78,7 +78,8 @@ def take_in(
     labels : (n,) array of int
         Empty if no label is known.
     importance : (n,) array
-        Number of labels that each label counts for. Empty: one.
+        Number of labels that each label counts for in the discounted class prior, a mean. Empty: one. The rest of what
+        is learned says how labels depend on outputs, which does not change if rows are chosen by their outputs.
     is_round : bool
         True for the samples of a round; False for labels that came late.
     began : bool
@@ -134,19 +135,18 @@ def _learn(
             continue
         predicted = log_rows(raw[i], calibrated[i], logs)
         say(logs, predicted, offsets, alone, source_prior, biases, temperatures, seen, expected, scratch, said)
-        total, times = 0.0, importance[i] if len(importance) > 0 else 1.0
-        rate = _RATE * times
+        total = 0.0
         for j in range(m):
             likely = said[j, label] + _FLOOR
-            weights[j] *= np.sqrt(likely) if rate == 0.5 else likely**rate
+            weights[j] *= np.sqrt(likely) if _RATE == 0.5 else likely**_RATE
             total += weights[j]
         for j in range(m):
             weights[j] = (1.0 - _SHARE) * weights[j] / total + _SHARE * resting[j]
         for j in range(LEARNERS, m):
-            descend(label, times, logs, said[j], j - LEARNERS, biases, temperatures)
+            descend(label, logs, said[j], j - LEARNERS, biases, temperatures)
         if len(seen) > 0:
-            count(label, times, predicted, calibrated[i], 1.0 - 1.0 / _REMAP_MEMORY, seen, expected)
-        counts[label] += times
+            count(label, predicted, calibrated[i], 1.0 - 1.0 / _REMAP_MEMORY, seen, expected)
+        counts[label] += importance[i] if len(importance) > 0 else 1.0
 
 
 @compiled_within

@@ -106,8 +106,10 @@ class Portfolio(Component, saved_as="portfolio"):
     With each label, a candidate's weight is multiplied by the square root of the probability that it gave to the label,
     before it learns from it, and one percent of all weight returns to the starting point. A learner with step size s
     moves its biases by ``s (onehot(label) - probabilities)``, and 2 to 5 % of the way back to the holdout's
-    calibration. Labels that were chosen with known probabilities count in inverse proportion to these, at most
-    five times.
+    calibration. Labels that were chosen with known probabilities count alike in all of this, because a choice by the
+    outputs does not change how labels depend on outputs, and weights would be noise where labels are few. In the
+    discounted class prior, which is a mean over samples, they count in inverse proportion to the probabilities, at
+    most five times.
 
     Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.3 KB for
     ten classes.
@@ -210,7 +212,7 @@ class Portfolio(Component, saved_as="portfolio"):
         )  # fmt: skip
 
     def _importance(self, labels: IntArray, chosen: FloatArray | None) -> FloatArray:
-        """Return the number of labels that each label counts for, so that together they stand for all samples.
+        """Return the number of labels that each label counts for in a mean over all samples.
 
         One over the probability with which it was chosen, relative to the mean of that so far.
         """
