@@ -15,7 +15,17 @@ from baserate.bank.key_watch import Foreseen, KeyWatch
 from baserate.bank.saved import SAVED
 from baserate.bank.step import BankStep
 from baserate.guard import copied_alone, guarded
-from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
+from baserate.protocols import (
+    BankableTracker,
+    Evidence,
+    ExpertTracker,
+    FloatArray,
+    IdlingTracker,
+    IntArray,
+    Key,
+    SingledTracker,
+    ThreadedTracker,
+)
 from baserate.state import Component
 from baserate.threads import in_threads
 from baserate.trackers import FollowTheHistory
@@ -138,14 +148,31 @@ class Bank(Component, saved_as="bank"):
         """Return the reason why each key's `estimated_accuracy` may not be believed; empty if nothing is in doubt."""
         return [reason for _, reason in self._estimates(keys, 0.9)]
 
+    @guarded
+    def prior_interval(self, keys: Keys, level: float = 0.9) -> FloatArray:
+        """Return limits of each class's share now, (m, k, 2), of keys that are held; takes a millisecond a key.
+
+        They rely on label shift, as those of `RegressAndReweight.prior_interval` without labels, and are the wider the
+        more is in doubt. They need a tracker that shows its experts, such as the default.
+        """
+        places, tracker = self._held_places(keys), self._tracker
+        if not (isinstance(tracker, SingledTracker) and isinstance(tracker, ExpertTracker)):
+            raise TypeError(f"{type(tracker).__name__} shows no experts to make a band of; use the default tracker.")
+        trackers = [tracker.of_row(self._state, place) for place in places.tolist()]
+        return self._watch.intervals(places, self._priors(places), trackers, level)
+
     def _estimates(self, keys: Keys, level: float) -> list[tuple[Accuracy, str]]:
         check_real(level, "level", 0.0, 1.0, closed=False)
+        places = self._held_places(keys)
+        return self._watch.estimates(places, self._priors(places), level)
+
+    def _held_places(self, keys: Keys) -> IntArray:
         key_list = self._check_keys(keys)
         places = self._places(key_list)
         unknown = np.flatnonzero(places >= len(self._row))
         if len(unknown):
             raise ValueError(f"keys holds {key_list[int(unknown[0])]!r}, which is not in this bank.")
-        return self._watch.estimates(places, self._priors(places), level)
+        return places
 
     @guarded
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:

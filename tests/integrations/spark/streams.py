@@ -56,6 +56,26 @@ def table(n, seed, n_keys=11, dtype=np.float64, seconds=7.0):
     )
 
 
+def odd_table(n=3600, seed=31):
+    """Rows of three keys: one as the holdout, one whose model has become under-confident, one that repeats rows."""
+    proba, _ = probabilities(n, seed)
+    which = np.arange(n) % 3
+    flat = proba**0.3 / (proba**0.3).sum(axis=1, keepdims=True)
+    proba = np.where((which == 1)[:, None], flat, proba)
+    repeats = np.flatnonzero(which == 2)
+    proba[repeats] = proba[repeats[np.arange(len(repeats)) // 5 * 5]]
+    return pa.table(
+        {
+            "id": [f"r{i:06d}" for i in range(n)],
+            "shop": [f"shop {i}" for i in which],
+            "at": pa.array(START + 1_000_000 * np.arange(n), pa.timestamp("us", "UTC")),
+            **{name: pa.array(proba[:, c]) for c, name in enumerate(PROBA)},
+            "truth": pa.nulls(n, pa.string()),
+            "note": pa.nulls(n, pa.int64()),
+        }
+    )
+
+
 def by_id(answered):
     """The answers of each row by its id."""
     rows = answered.to_pylist()
@@ -106,7 +126,9 @@ def one_at_a_time(rows, fitted, count=None, window=None, expire=None):
                     bank.idle([key], [gap])
                     state["round"] += gap
             state["window"] = now
-        out[row["id"]] = (bank.predict_proba([key], [proba])[0], state["round"])
+        signs = bank.signs([key])
+        warned = bool(signs.alarm[0]), bool(signs.fallback[0])
+        out[row["id"]] = (bank.predict_proba([key], [proba])[0], state["round"], warned)
         state["last"] = time
         state["proba"].append(proba)
         state["labels"].append(label)
@@ -129,10 +151,11 @@ def same(answered, expected):
     """Check that answers are those expected, bit for bit, and all of them."""
     rows = by_id(answered)
     assert rows.keys() == expected.keys()
-    for name, (proba, number) in expected.items():
+    for name, (proba, number, warned) in expected.items():
         row = rows[name]
         assert [row[f"adapted_{column}"] for column in PROBA] == proba.tolist(), name
         assert row["adapted_round"] == number, name
+        assert (row["adapted_alarm"], row["adapted_fallback"]) == warned, name
         assert row["adapted_label"] == NAMES[int(np.argmax(proba))]
 
 

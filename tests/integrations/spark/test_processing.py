@@ -17,6 +17,7 @@ from .streams import (
     by_id,
     go,
     holdout,
+    odd_table,
     one_at_a_time,
     plan,
     run,
@@ -50,6 +51,31 @@ def test_buckets_and_micro_batches_change_nothing(rounds, seed):
     cuts = np.sort(rng.choice(600, size=rng.integers(1, 40), replace=True)).tolist()
     answered, _ = run(rows, _plan(rounds), n_buckets=int(rng.integers(1, 6)), cuts=cuts)
     same(answered, _expected(rows, rounds))
+
+
+def test_keys_have_the_alarms_and_the_gate_that_they_have_in_a_bank():
+    rows = odd_table()
+    answered, blobs = run(rows, plan(20), n_buckets=2, cuts=range(40, 3600, 40))
+    same(answered, one_at_a_time(rows, adapter(), count=20))
+    last = {row["shop"]: row for row in answered.sort_by("id").to_pylist()}
+    assert [last[f"shop {i}"]["adapted_alarm"] for i in range(2)] == [False, True]
+    assert [last[f"shop {i}"]["adapted_fallback"] for i in range(3)] == [False, True, True]
+    for state in map(read_blob, blobs.values()):
+        for place, key in enumerate(state["keys"]):
+            assert (state["evidence"][place] > 20.0) == state["alarm"][place] == last[key]["adapted_alarm"]
+            assert (state["correction_weight"][place] < 1.0) == state["fallback"][place] == (key != "shop 0")
+
+
+def test_another_holdout_begins_the_signs_anew_and_the_same_one_does_not():
+    rows = odd_table()
+    blob = process(None, rows, plan(20)._replace(model="one"), COLUMNS).blob
+    nothing = rows.slice(0, 0)
+    again = read_blob(process(blob, nothing, plan(20)._replace(model="one"), COLUMNS).blob)
+    other = read_blob(process(blob, nothing, plan(20, seed=2)._replace(model="two"), COLUMNS).blob)
+    assert again["alarm"].any()
+    assert (again["signs"]["rows"][:, 0] == 1200).all()
+    assert not other["alarm"].any()
+    assert not other["signs"]["rows"].any()
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)

@@ -1,6 +1,6 @@
 """Bucket: many keys in one blob of Spark's state, without the fitted adapter."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from baserate.state.declarations import (
     Sizes,
     Text,
     Whole,
+    flags,
+    floats,
     ints,
     key_list,
     priors,
@@ -27,6 +29,9 @@ from baserate.state.declarations import (
 from baserate.state.unreadable import UnreadableError
 from baserate.trust.keyed import saved_arrays
 from baserate.validation import check_proba
+
+SIGNS = ("evidence", "alarm", "fallback", "correction_weight")
+"""What a blob says of the trust signals of its keys, for who reads it without the adapter."""
 
 
 class Plan(NamedTuple):
@@ -44,6 +49,8 @@ class Plan(NamedTuple):
         The number of buckets.
     names : list of str
         The names of the classes.
+    model : str
+        A fingerprint of the holdout: keys whose trust signals are of another one begin those anew.
     """
 
     bank: Bank
@@ -51,6 +58,7 @@ class Plan(NamedTuple):
     expire: int
     buckets: int
     names: list[str]
+    model: str = ""
 
     def begin(self) -> KeyedRounds:
         """Keyed rounds without keys."""
@@ -85,10 +93,10 @@ def _check(saved: Saved) -> str:
     return ""
 
 
-class Bucket(Component, saved_as="spark_bucket"):
+class Bucket(Component, saved_as="spark_bucket", layout=2):
     """State of one bucket, in the library's own versioned format: what keys have learned, and rows that wait.
 
-    It holds neither the fitted adapter nor anything of Spark. A later layout can add to it, with an `upgrade`.
+    It holds neither the fitted adapter nor anything of Spark.
     """
 
     saves = Saves(
@@ -97,11 +105,16 @@ class Bucket(Component, saved_as="spark_bucket"):
             "rounds": Text(),
             "tracker": Text(),
             "names": Each(Text(), "k"),
+            "model": Text(),
             "keys": key_list("keys"),
             "taken": ints("keys", low=0),
             "windows": ints("keys"),
             "seen": ints("keys"),
             "prior": priors("keys", "k"),
+            "evidence": floats("keys", low=0.0),
+            "alarm": flags("keys"),
+            "fallback": flags("keys"),
+            "correction_weight": floats("keys", low=0.0, high=1.0),
             "pending_places": ints("pending", low=0, high="keys"),
             "pending_proba": Plain(),
             "pending_labels": ints("pending", low=-1),
@@ -119,6 +132,21 @@ class Bucket(Component, saved_as="spark_bucket"):
         check=_check,
     )
 
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which knew neither its model nor what its keys' signs said."""
+        n = len(state["keys"])
+        calm = {"evidence": np.ones(n), "correction_weight": np.ones(n)}
+        calm |= {name: np.zeros(n, dtype=bool) for name in ("alarm", "fallback")}
+        return params, {**state, **calm, "model": ""}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Take over a state, which is not copied: it is large, and nobody else's."""
+        self.__dict__.update(state)
+        return self
+
 
 class Opened(NamedTuple):
     """An open bucket: its keys at work, its counts, and the rows that wait for the watermark, as they were packed."""
@@ -134,6 +162,8 @@ def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
     if blob is None:
         return Opened(keyed, Counts(), b"")
     state = read_blob(blob)
+    if state["model"] not in ("", plan.model):
+        state.pop("signs", None)  # of another holdout
     _check_plan(state, plan)
     keyed.set_state({name: state[name] for name in keyed.get_state() if name in state})
     counts = Counts(state["rows"], state["late"], state["expired"])
@@ -142,14 +172,16 @@ def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
 
 def close_bucket(opened: Opened, plan: Plan) -> bytes:
     """Return the blob of a bucket."""
-    bucket = Bucket()
+    bucket, signs = Bucket(), opened.keyed.signs()
     bucket.set_state(
         {
             "buckets": plan.buckets,
             "rounds": plan.rounds.text,
             "tracker": _kind(plan.bank),
             "names": plan.names,
+            "model": plan.model,
             "prior": opened.keyed.priors(),
+            **{name: getattr(signs, name) for name in SIGNS},
             "rows": opened.counts.rows,
             "late": opened.counts.late,
             "waiting": np.frombuffer(opened.waiting, dtype=np.uint8),
@@ -168,10 +200,16 @@ def read_blob(blob: bytes) -> dict[str, Any]:
 
 
 def make_plan(
-    adapter: RegressAndReweight, rounds: Rounds, *, expire: int = 0, buckets: int = 1, names: list[str]
+    adapter: RegressAndReweight,
+    rounds: Rounds,
+    *,
+    expire: int = 0,
+    buckets: int = 1,
+    names: list[str],
+    model: str = "",
 ) -> Plan:
     """Return the plan around a fitted adapter."""
-    return Plan(Bank(adapter), rounds, expire, buckets, names)
+    return Plan(Bank(adapter), rounds, expire, buckets, names, model)
 
 
 def _kind(bank: Bank) -> str:

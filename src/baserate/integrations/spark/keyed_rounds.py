@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,24 @@ from baserate.bank import Bank
 from baserate.integrations.spark.pending import Divided, Rows
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import FloatArray, IntArray, Key
+from baserate.trust.keyed import KeySigns
 
 NEVER = -(1 << 53)
 """The time or the window of a key that had none."""
 
 
 class Answers(NamedTuple):
-    """Adapted probabilities, and the number of each row's round of its key, in the order of the rows given."""
+    """Adapted probabilities, the number of each row's round of its key, and its key's alarm and fallback then."""
 
     proba: FloatArray
     rounds: IntArray
+    alarm: NDArray[np.bool_]
+    fallback: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, n: int, k: int) -> Self:
+        """Room for the answers of n rows of k classes."""
+        return cls(np.empty((n, k)), np.empty(n, dtype=np.int64), np.empty(n, dtype=bool), np.empty(n, dtype=bool))
 
 
 class KeyedRounds:
@@ -60,7 +68,7 @@ class KeyedRounds:
         Rows of a window of time that is over are answered, and not taken in; `behind` tells which those are.
         """
         moments = np.zeros(len(proba), dtype=np.int64) if times is None else times
-        out = Answers(np.empty(proba.shape), np.empty(len(proba), dtype=np.int64))
+        out = Answers.empty(*proba.shape)
         if not len(proba):
             return out
         segments = self._segments(keys, moments) if self._expire else np.zeros(len(proba), dtype=np.int64)
@@ -71,8 +79,8 @@ class KeyedRounds:
                 self._begin_anew(some, moments[which])
             places = self._places(some)
             rows = Rows(places, proba[which], labels[which], moments[which])
-            answered = self._answer_rounds(rows)
-            out.proba[which], out.rounds[which] = answered
+            for values, answered in zip(out, self._answer_rounds(rows), strict=True):
+                values[which] = answered
             np.maximum.at(self.seen, places, moments[which] if times is not None else NEVER)
         return out
 
@@ -84,7 +92,9 @@ class KeyedRounds:
 
     def answer_only(self, keys: Sequence[Key], proba: NDArray[Any]) -> Answers:
         """Answer rows by the priors of now; nothing is learned, and no key is added."""
-        return Answers(self.bank.predict_proba(keys, proba), self._look_up(keys, self.taken, 0) + 1)
+        proba = self.bank.predict_proba(keys, proba)
+        signs = self.bank.signs(keys)
+        return Answers(proba, self._look_up(keys, self.taken, 0) + 1, signs.alarm, signs.fallback)
 
     def pass_time(self, until: int) -> None:
         """Drop keys that expired by a time, and take in windows that ended by then."""
@@ -109,10 +119,14 @@ class KeyedRounds:
         """The prior of each key's open round."""
         return self.bank.prior(self.keys) if self._place else np.empty((0, len(self.bank.adapter.source_prior_)))
 
+    def signs(self) -> KeySigns:
+        """The trust signals of each key in its open round."""
+        return self.bank.signs(self.keys)
+
     def _answer_rounds(self, new: Rows) -> Answers:
         """Go through the rounds that the rows are in, all keys' first ones, then all keys' second ones."""
-        n_before, n = len(self.pending.places), len(new.places)
-        out = Answers(np.empty((n, new.proba.shape[1])), np.empty(n, dtype=np.int64))
+        n_before = len(self.pending.places)
+        out = Answers.empty(*new.proba.shape)
         touched = np.isin(self.pending.places, new.places)
         pending = self.pending.take(touched)
         rest, n_before = self.pending.take(~touched), len(pending.places)
@@ -131,6 +145,9 @@ class KeyedRounds:
                 places, to = here.places[asked], order[asked] - n_before
                 out.proba[to] = self.bank.predict_proba([all_keys[i] for i in places.tolist()], here.proba[asked])
                 out.rounds[to] = self.taken[places] + 1
+                distinct, of_row = np.unique(places, return_inverse=True)
+                signs = self.bank.signs([all_keys[i] for i in distinct.tolist()])
+                out.alarm[to], out.fallback[to] = signs.alarm[of_row], signs.fallback[of_row]
             if complete.any():
                 self._learn(here.take(complete))
         left = np.sort(divided.order[~divided.complete])

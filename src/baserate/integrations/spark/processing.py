@@ -168,13 +168,13 @@ def _labels(table: Any, columns: Columns, plan: Plan) -> IntArray:
 
 
 def _with_answers(table: Any, answers: Answers, plan: Plan) -> Any:
-    """Return rows with the columns that `baserate adapt` adds; keys have no warnings, which are null."""
+    """Return rows with the columns that `baserate adapt` adds."""
     pa = pyarrow()
     best = pa.array(np.argmax(answers.proba, axis=1) if len(table) else [], pa.int32())
     added = {f"adapted_p_{name}": pa.array(answers.proba[:, c]) for c, name in enumerate(plan.names)}
     added["adapted_label"] = pa.array(plan.names).take(best)
     added["adapted_round"] = pa.array(answers.rounds)
-    added["adapted_alarm"] = added["adapted_fallback"] = pa.nulls(len(table), pa.bool_())
+    added["adapted_alarm"], added["adapted_fallback"] = pa.array(answers.alarm), pa.array(answers.fallback)
     for name, values in added.items():
         table = table.append_column(name, values)
     return table
