@@ -103,6 +103,17 @@ class KeyWatch:
         )
         trust.take_in(seen, tracked)
 
+    def rows(self, places: IntArray) -> IntArray:
+        """Return how many rows keys that are held have had; without signs, a number below any."""
+        trust = self.trust
+        return np.full(len(places), -(1 << 53)) if trust is None else trust.state.rows[places, 0]
+
+    def take_late(self, place: int, numbers: IntArray, right: NDArray[np.bool_], confidence: FloatArray) -> None:
+        """Take in labels of earlier samples of a key."""
+        trust = self.trust
+        if trust is not None:
+            trust.take_late(place, numbers, right, confidence)
+
     def signs(self, places: IntArray) -> KeySigns:
         """Return the trust signals of keys, held or new."""
         n, trust = len(places), self.trust

@@ -1,6 +1,7 @@
 """Rows a second on one machine, beside processors that do nothing: ``python -m tests.proving.spark.speed OPTIONS``."""
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from baserate.integrations import spark as bs
 from baserate.integrations.spark.processor import BUCKET, PACKED, Packer, unpack
 from baserate.trackers import LikelihoodMixture
 
+from .kills import descendants
 from .sessions import PROBA, K, Topic, holdout, micro_batch, open_session
 
 WARM = 4
@@ -115,21 +117,41 @@ class Running:
     """A query that is given one micro-batch after the other."""
 
     def __init__(self, session, name, folder, options, schema):
+        self.spent: list[dict[str, float]] = []
         self.name, self._topic, self.done = name, Topic(folder / "in"), []
         rows = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
         sink = KINDS[name](rows, options).writeStream.format("noop")
         self.checkpoint = folder / "checkpoint"
         self.query = sink.option("checkpointLocation", str(self.checkpoint)).start()
 
+    def measured(self):
+        """Return what was measured of each micro-batch."""
+        return [{**done, **spent} for done, spent in zip(self.done, self.spent, strict=True)]
+
     def take(self, table):
         """Hand over one micro-batch, and wait until it is answered."""
         self._topic.put(table)
-        wanted = len(self.done) + 1
+        wanted, before = len(self.done) + 1, processor_seconds()
         while len(self.done) < wanted:
             if self.query.exception() is not None:
                 raise self.query.exception()
             time.sleep(0.02)
             self.done = [_measured(one) for one in self.query.recentProgress if one["numInputRows"]]
+        spent = {kind: seconds - before[kind] for kind, seconds in processor_seconds().items()}
+        self.spent.append(spent)
+
+
+def processor_seconds():
+    """Return the processor time of the processes below this one so far: it hardly depends on who else is there."""
+    out = {"jvm": 0.0, "python": 0.0}
+    for pid, line in descendants(os.getpid()).items():
+        try:
+            words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        kind = "jvm" if "java" in line.split(" ", 1)[0] else "python"
+        out[kind] += sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return out
 
 
 def _measured(progress):
@@ -175,10 +197,10 @@ def main():
             table = micro_batch(i, n, options["keys"])
             for one in running if i % 2 else reversed(running):
                 one.take(table)
-            print(i, {one.name: one.done[-1]["seconds"] for one in running}, file=sys.stderr, flush=True)
+            print(i, {one.name: one.measured()[-1] for one in running}, file=sys.stderr, flush=True)
             if time.monotonic() - began > options.get("most_seconds", 420):
                 break
-        out = {"options": options, "batches": {one.name: one.done for one in running}}
+        out = {"options": options, "batches": {one.name: one.measured() for one in running}}
         if "baserate" in options["kinds"]:
             at = next(one for one in running if one.name == "baserate")
             at.query.stop()

@@ -51,7 +51,8 @@ def adapt(
     proba : sequence of str
         The columns of probabilities, ``p_<class>``.
     labels : str, optional
-        The column with the label of a row where it is known when the row comes, and null where it is not.
+        The column with the label of a row where it is known when the row comes, and null where it is not. With
+        ``options["wait"]``, a row with a label and without probabilities is the label of an earlier row, by `id`.
     id : str, optional
         The column that orders rows of the same time; (time, id) should be unique for each key.
     time : str, optional
@@ -63,7 +64,8 @@ def adapt(
         256 keys a bucket, by ``options["keys"]``, or for a static frame by counting them.
     options : mapping, optional
         Arguments of `RegressAndReweight`, and ``expire``: the duration of event time without rows, such as ``"30d"``,
-        after which a key starts anew; ``keys``: the number of keys to expect (65,536).
+        after which a key starts anew; ``keys``: the number of keys to expect (65,536); ``wait``: how many rows of each
+        key may wait for labels that come later.
 
     Returns
     -------
@@ -81,12 +83,19 @@ def adapt(
         raise ValueError(
             f"{'rounds' if length.window else 'expire'} is a duration of event time; name its column in time."
         )
+    waits = "wait" in own
+    if waits:
+        if labels is None or id is None:
+            raise ValueError("options['wait'] is for labels that come later, by id; name the columns in labels and id.")
+        asked["max_waiting"] = check_integer(own["wait"], "options['wait']", 1)
     frame = read_holdout(holdout, list(proba))
-    adapter = fit_adapter(frame, list(proba), asked, length)
+    adapter = fit_adapter(frame, list(proba), asked, length, waits=waits)
     n_buckets = _choose(buckets, own, df, key)
     schema = _answered_schema(df.schema, names)
     empty = packed(_empty(df.schema))
-    recipe = Recipe(dumps(adapter), length, expire, n_buckets, names, fingerprint(frame, list(proba)), columns, empty)
+    recipe = Recipe(
+        dumps(adapter), length, expire, n_buckets, names, fingerprint(frame, list(proba)), waits, columns, empty
+    )
     F = functions()
     numbered = df.withColumn(BUCKET, F.pmod(F.xxhash64(F.col(key)), F.lit(n_buckets)).cast("int"))
     if not df.isStreaming:

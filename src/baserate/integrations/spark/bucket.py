@@ -6,7 +6,9 @@ import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.bank.late_labels import problem_of
 from baserate.integrations.spark.keyed_rounds import KeyedRounds
+from baserate.integrations.spark.pending import NO_NAME, Told
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import BankableTracker
 from baserate.state import Component, dumps, loads
@@ -51,6 +53,8 @@ class Plan(NamedTuple):
         The names of the classes.
     model : str
         A fingerprint of the holdout: keys whose trust signals are of another one begin those anew.
+    waits : bool
+        Whether rows wait for labels that come later.
     """
 
     bank: Bank
@@ -59,10 +63,11 @@ class Plan(NamedTuple):
     buckets: int
     names: list[str]
     model: str = ""
+    waits: bool = False
 
     def begin(self) -> KeyedRounds:
         """Keyed rounds without keys."""
-        return KeyedRounds(_emptied(self.bank), self.rounds, self.expire)
+        return KeyedRounds(_emptied(self.bank), self.rounds, self.expire, waits=self.waits)
 
 
 class Counts(NamedTuple):
@@ -88,7 +93,17 @@ def _check(saved: Saved) -> str:
         check_proba(proba)
     except ValueError as error:
         return f"has pending rows that are no probabilities: {error}"
-    if state["pending_labels"].max(initial=-1) >= len(state["names"]):
+    names, told = state["pending_names"], state["told"]
+    if not isinstance(names, np.ndarray) or names.dtype.str != "<i8" or names.shape != (len(proba),):
+        return "has pending rows with ids that are no whole numbers"
+    if not isinstance(told, dict) or told.keys() != set(Told._fields):
+        return "has late labels in another form"
+    sizes = {
+        len(array) if isinstance(array, np.ndarray) and array.dtype.str == "<i8" else -1 for array in told.values()
+    }
+    if len(sizes) > 1 or -1 in sizes or not ((told["places"] >= 0) & (told["places"] < n)).all():
+        return "has late labels in another form"
+    if max(state["pending_labels"].max(initial=-1), told["labels"].max(initial=-1)) >= len(state["names"]):
         return "has a label that is no class"
     return ""
 
@@ -119,15 +134,19 @@ class Bucket(Component, saved_as="spark_bucket", layout=2):
             "pending_proba": Plain(),
             "pending_labels": ints("pending", low=-1),
             "pending_times": ints("pending"),
+            "pending_names": Plain(),
+            "told": Plain(),
+            "missed": Whole(),
             "held": ints("held", low=0, high="keys"),
             "trackers": Plain(),
             "signs": Plain(),
+            "unlabelled": Plain(),
             "expired": Whole(),
             "rows": Whole(),
             "late": Whole(),
             "waiting": Plain(),
         },
-        optional=("signs",),
+        optional=("signs", "unlabelled"),
         may_be_empty=True,
         check=_check,
     )
@@ -136,11 +155,12 @@ class Bucket(Component, saved_as="spark_bucket", layout=2):
     def upgrade(
         cls, layout: int, params: dict[str, Any], state: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read layout 1, which knew neither its model nor what its keys' signs said."""
+        """Read layout 1, which knew neither its model nor what its keys' signs said, and had no late labels."""
         n = len(state["keys"])
         calm = {"evidence": np.ones(n), "correction_weight": np.ones(n)}
         calm |= {name: np.zeros(n, dtype=bool) for name in ("alarm", "fallback")}
-        return params, {**state, **calm, "model": ""}
+        no_labels = {"pending_names": np.full(len(state["pending_places"]), NO_NAME), "told": Told.none()._asdict()}
+        return params, {**state, **calm, **no_labels, "missed": 0, "model": ""}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Take over a state, which is not copied: it is large, and nobody else's."""
@@ -163,9 +183,9 @@ def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
         return Opened(keyed, Counts(), b"")
     state = read_blob(blob)
     if state["model"] not in ("", plan.model):
-        state.pop("signs", None)  # of another holdout
+        _forget_signs(state)  # of another holdout
     _check_plan(state, plan)
-    keyed.set_state({name: state[name] for name in keyed.get_state() if name in state})
+    keyed.set_state(state)
     counts = Counts(state["rows"], state["late"], state["expired"])
     return Opened(keyed, counts, state["waiting"].tobytes())
 
@@ -207,9 +227,10 @@ def make_plan(
     buckets: int = 1,
     names: list[str],
     model: str = "",
+    waits: bool = False,
 ) -> Plan:
     """Return the plan around a fitted adapter."""
-    return Plan(Bank(adapter), rounds, expire, buckets, names, model)
+    return Plan(Bank(adapter), rounds, expire, buckets, names, model, waits)
 
 
 def _kind(bank: Bank) -> str:
@@ -219,7 +240,16 @@ def _kind(bank: Bank) -> str:
 def _emptied(bank: Bank) -> Bank:
     """The same bank, without keys: to copy the adapter for each bucket would take longer than its rows."""
     bank.drop(bank.keys)
-    return bank
+    state = bank.get_state()
+    state.pop("_waiting", None)  # it counts labels that were missed
+    return bank.set_state(state)
+
+
+def _forget_signs(state: dict[str, Any]) -> None:
+    """Let the trust signals begin anew, and labels that come later count for those no more."""
+    state.pop("signs", None)
+    if state.get("unlabelled"):
+        state["unlabelled"]["numbers"] = np.full(len(state["unlabelled"]["numbers"]), -1)
 
 
 def _check_plan(state: dict[str, Any], plan: Plan) -> None:
@@ -256,6 +286,10 @@ def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
     declared = vars(type(tracker)).get("saves")
     if declared is not None:
         declared.state["_state"].check(state["trackers"], "trackers", Sizes({"k": len(plan.names), "keys": n}))
+    if state.get("unlabelled"):
+        problem = problem_of(state["unlabelled"], len(plan.names), n)
+        if problem:
+            raise UnreadableError(problem)
     parts = plan.bank.adapter.key_parts()
     if state.get("signs"):
         if parts is None:

@@ -9,9 +9,9 @@ import numpy as np
 from baserate.adapters import RegressAndReweight
 from baserate.integrations.spark._pyspark import sql
 from baserate.integrations.spark.rounds import Rounds
-from baserate.protocols import IdlingTracker
+from baserate.protocols import CorrectableRowsTracker, IdlingTracker
 
-_OWN_OPTIONS = ("expire", "keys")
+_OWN_OPTIONS = ("expire", "keys", "wait")
 
 
 def own_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -41,12 +41,18 @@ def fingerprint(holdout: Any, proba: list[str]) -> str:
     return hashlib.sha256(np.ascontiguousarray(rows).tobytes() + labels.encode()).hexdigest()
 
 
-def fit_adapter(holdout: Any, proba: list[str], options: Mapping[str, Any], rounds: Rounds) -> RegressAndReweight:
+def fit_adapter(
+    holdout: Any, proba: list[str], options: Mapping[str, Any], rounds: Rounds, *, waits: bool = False
+) -> RegressAndReweight:
     """Fit the adapter, with a tracker that can do what the rounds need."""
     adapter = RegressAndReweight(**options).fit(holdout[proba], holdout["label"])
     if rounds.window and not isinstance(adapter.tracker_, IdlingTracker):
         raise TypeError(
             f"{type(adapter.tracker_).__name__} counts rounds with samples alone, so that rounds cannot be windows of "
             "time; give rounds as a number of rows."
+        )
+    if waits and not isinstance(adapter.tracker_, CorrectableRowsTracker):
+        raise TypeError(
+            f"{type(adapter.tracker_).__name__} cannot take labels that come later; leave options['wait'] out."
         )
     return adapter

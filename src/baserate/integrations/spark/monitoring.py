@@ -41,10 +41,10 @@ def state(checkpoint: str, *, holdout: Any = None, options: Mapping[str, Any] | 
         predicted with; ``rounds``, how many are over; ``pending``, its rows of the round that is not; ``last_time`` of
         a row (null without a time column); ``evidence`` against label shift (1 is none), ``alarm``, ``fallback`` and
         ``correction_weight``, as `Bank.signs` has them; and of its bucket ``bucket_rows``, ``bucket_late`` and
-        ``bucket_expired`` (rows answered, those among them that came too late, keys that expired), ``bucket_waiting``
-        (rows that wait for the watermark) and ``bucket_bytes``. With a holdout: ``low_<class>`` and ``high_<class>``,
-        as of `Bank.prior_interval`, ``accuracy``, ``accuracy_low``, ``accuracy_high`` and ``accuracy_in_doubt``, null
-        for keys without a round.
+        ``bucket_expired`` (rows answered, those among them that came too late, keys that expired), ``bucket_missed``
+        (late labels of rows that did not wait for one), ``bucket_waiting`` (rows that wait for the watermark) and
+        ``bucket_bytes``. With a holdout: ``low_<class>`` and ``high_<class>``, as of `Bank.prior_interval`,
+        ``accuracy``, ``accuracy_low``, ``accuracy_high`` and ``accuracy_in_doubt``, null for keys without a round.
     """
     session = sql().SparkSession.getActiveSession()
     if session is None:
@@ -67,7 +67,7 @@ def _recipe(held: dict[str, Any], holdout: Any, options: Mapping[str, Any] | Non
     if held["model"] not in ("", model):
         raise ValueError("the checkpoint was last moved with another holdout; give the one that adapt was given.")
     adapter = fit_adapter(frame, proba, own_options(options)[1], rounds)
-    return Recipe(dumps(adapter), rounds, 0, held["buckets"], held["names"], model, Columns("", proba), b"")
+    return Recipe(dumps(adapter), rounds, 0, held["buckets"], held["names"], model, False, Columns("", proba), b"")
 
 
 def _schema(names: list[str], *, with_holdout: bool) -> Any:
@@ -84,7 +84,8 @@ def _schema(names: list[str], *, with_holdout: bool) -> Any:
         "fallback": T.BooleanType(),
         "correction_weight": T.DoubleType(),
         **dict.fromkeys(
-            ("bucket_rows", "bucket_late", "bucket_expired", "bucket_waiting", "bucket_bytes"), T.LongType()
+            ("bucket_rows", "bucket_late", "bucket_expired", "bucket_missed", "bucket_waiting", "bucket_bytes"),
+            T.LongType(),
         ),
     }
     if with_holdout:
@@ -145,6 +146,7 @@ def _keys(bucket: int, blob: bytes) -> Any:
         "bucket_rows": held["rows"],
         "bucket_late": held["late"],
         "bucket_expired": held["expired"],
+        "bucket_missed": held["missed"],
         "bucket_waiting": len(unpacked(waiting)) if waiting else 0,
         "bucket_bytes": len(blob),
     }

@@ -32,17 +32,24 @@ class Recipe(NamedTuple):
     buckets: int
     names: list[str]
     model: str
+    waits: bool
     columns: Columns
     empty: bytes  # a table of the input's columns without rows
 
     def plan(self) -> Plan:
         """The plan, which is made once in each worker."""
-        mark = hashlib.sha256(self.adapter).hexdigest() + repr(self[1:6])
+        mark = hashlib.sha256(self.adapter).hexdigest() + repr(self[1:7])
         if mark not in _plans:
             _plans.clear()
             adapter = loads(self.adapter, name="the fitted adapter")
             _plans[mark] = make_plan(
-                adapter, self.rounds, expire=self.expire, buckets=self.buckets, names=self.names, model=self.model
+                adapter,
+                self.rounds,
+                expire=self.expire,
+                buckets=self.buckets,
+                names=self.names,
+                model=self.model,
+                waits=self.waits,
             )
         return _plans[mark]
 
