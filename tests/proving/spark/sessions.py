@@ -30,6 +30,7 @@ def open_session():
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", os.environ.get("TRACK", "false"))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
