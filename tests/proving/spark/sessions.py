@@ -30,7 +30,8 @@ def open_session():
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-        .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", os.environ.get("TRACK", "false"))
+        .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", "false")
+        .config("spark.driver.extraJavaOptions", os.environ.get("GC", "-XX:+UseParallelGC"))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
