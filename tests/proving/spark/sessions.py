@@ -31,7 +31,6 @@ def open_session():
         )
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", "false")
-        .config("spark.driver.extraJavaOptions", os.environ.get("GC", "-XX:+UseParallelGC"))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

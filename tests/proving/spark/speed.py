@@ -27,7 +27,7 @@ EACH_ITS_OWN = 2**31 - 1
 
 def tracked_options(options):
     """Return what `adapt` is told: everything on, or the light profile without signs."""
-    return {"tracker": LikelihoodMixture(K, light=True), "alpha": None} if options.get("light") else {}
+    return {"tracker": LikelihoodMixture(K, light=True), "gate": False, "alpha": None} if options.get("light") else {}
 
 
 def baserate(rows, options):
