@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format serve-demo service-proof test-system lint-deploy test-lowest test-python test-data docs figures release fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
+.PHONY: help demo test check format serve-demo service-proof spark-proof test-system lint-deploy test-lowest test-python test-data docs figures release fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -83,6 +83,10 @@ screenshots: $(VENV)/test.stamp
 ## service-proof         the side-car: 50 kills, 100,000 malformed bodies, a million batches, load (an hour; needs strace and postgresql)
 service-proof: $(VENV)/test.stamp
 	$(VENV)/bin/python tools/service_proof.py --out docs/results/service.json
+
+## spark-proof           keyed streams on a local Spark: speed beside processors that do nothing, 24 kills (an hour; needs java)
+spark-proof: $(VENV)/test.stamp
+	$(VENV)/bin/python tools/spark_proof.py --out docs/results/spark.json
 
 ## perf                  speed, as ratios to baselines in the same run
 perf: $(VENV)/test.stamp

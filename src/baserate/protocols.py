@@ -217,6 +217,20 @@ class BankableTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class SingledTracker(BankableTracker, Protocol):
+    """A bankable tracker that makes a tracker of one of many keys."""
+
+    def of_row(self, state: Any, row: int) -> Tracker: ...
+
+
+@runtime_checkable
+class CorrectableRowsTracker(SingledTracker, CorrectableTracker, Protocol):
+    """A bankable tracker that can correct one of many keys when labels of its earlier rounds arrive."""
+
+    def correct_row(self, state: Any, row: int, note: Any, proba: FloatArray, labels: IntArray) -> None: ...
+
+
+@runtime_checkable
 class ThreadedTracker(BankableTracker, Protocol):
     """A bankable tracker that says whether different keys may be predicted and updated in several threads at once.
 

@@ -28,6 +28,8 @@ def main() -> None:
     )
     session.sparkContext.setLogLevel("ERROR")
     watermark = options.pop("watermark", None)
+    said: list[object] = []
+    session.streams.addListener(bs.listener(said.append))
     static = session.read.parquet(str(folder / "all.parquet"))
     words = {
         "holdout": pd.read_parquet(folder / "holdout.parquet"),
@@ -47,7 +49,9 @@ def main() -> None:
     rows = rows if watermark is None else rows.withWatermark("at", watermark)
     sink = bs.adapt(rows, **words).writeStream.format("parquet").option("path", str(out))
     sink.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
-    pq_folder(bs.state(str(checkpoint)), folder / f"state-{name}")
+    same = {"holdout": words["holdout"], "options": words.get("options")}
+    pq_folder(bs.state(str(checkpoint), **same), folder / f"state-{name}")
+    (folder / f"said-{name}.json").write_text(json.dumps(said))
     # Through Spark, which knows which files were committed.
     pq_folder(session.read.parquet(str(out)), folder / f"read-{name}")
 

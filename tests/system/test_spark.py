@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -15,10 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from baserate import Bank
+
 from ..integrations.spark import streams
 
 pytestmark = pytest.mark.system
 JOB = Path(__file__).parent / "spark_job.py"
+OLD_CHECKPOINT = Path(__file__).parents[1] / "golden/older/spark-checkpoint.1.zip"
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +87,57 @@ def test_a_stream_that_is_killed_answers_every_row_once_and_refuses_other_bucket
     state = pq.read_table(out.strip().splitlines()[-2]).to_pandas()
     assert sorted(state["key"]) == sorted(set(rows.column("shop").to_pylist()))
     assert (state["rounds"] * 7 + state["pending"]).sum() == 600
+    _check_estimates(state.set_index("key"))
+    said = json.loads((folder / "said-killed.json").read_text())
+    assert 0 < sum(measures["rows"] for measures in said) <= 600
+    assert all(measures["seconds"] > 0 for measures in said)
+    assert said[-1]["buckets"] == 3
     os.utime(shutil.copy(folder / "in/0.parquet", folder / "in/late.parquet"))
     out, errors = _run(folder, "killed", buckets=4)
     (folder / "in/late.parquet").unlink()
     assert "begun with buckets = 3" in errors
+
+
+def _check_estimates(state):
+    """Check that bands and accuracies are those of a `Bank` that was told the same."""
+    known = state[state["rounds"] > 0]
+    shares = known[[f"prior_{name}" for name in streams.NAMES]].to_numpy()
+    assert (known[[f"low_{name}" for name in streams.NAMES]].to_numpy() <= shares).all()
+    assert (known[[f"high_{name}" for name in streams.NAMES]].to_numpy() >= shares).all()
+    assert known["accuracy"].between(known["accuracy_low"], known["accuracy_high"]).all()
+    bank, rows = Bank(streams.adapter()), streams.table(600, seed=3).to_pylist()
+    key = known["rounds"].idxmax()
+    mine = [row for row in rows if row["shop"] == key]
+    for i in range(0, len(mine) - 6, 7):
+        part = mine[i : i + 7]
+        bank.update([key] * 7, [[row[p] for p in streams.PROBA] for row in part], [row["truth"] for row in part])
+    assert known.loc[key, ["accuracy", "accuracy_low", "accuracy_high"]].tolist() == [
+        *bank.estimated_accuracy([key])[0]
+    ]
+    limits = bank.prior_interval([key])[0]
+    for side, values in zip(("low", "high"), limits.T, strict=True):
+        assert known.loc[key, [f"{side}_{name}" for name in streams.NAMES]].tolist() == values.tolist()
+
+
+def test_a_checkpoint_of_an_older_layout_goes_on(folder, tmp_path):
+    with zipfile.ZipFile(OLD_CHECKPOINT) as archive:
+        archive.extractall(tmp_path / "checkpoint-golden")
+    rows = streams.table(300, seed=21, n_keys=5)  # of which the checkpoint has seen the first half
+    (tmp_path / "in").mkdir()
+    pq.write_table(rows.slice(150), tmp_path / "in/2.parquet")
+    pq.write_table(rows, tmp_path / "all.parquet")
+    shutil.copy(folder / "holdout.parquet", tmp_path)
+    out, errors = _run(tmp_path, "golden", buckets=2)
+    assert out, errors
+    answered = streams.by_id(_answered(out))
+    expected = streams.one_at_a_time(rows, streams.adapter(), count=7)
+    later = rows.slice(150).column("id").to_pylist()
+    assert sorted(answered) == sorted(later)
+    for name in later:
+        proba, number, _ = expected[name]
+        assert answered[name]["adapted_round"] == number
+        # The state is of another machine, whose last digits may differ.
+        assert [answered[name][f"adapted_{p}"] for p in streams.PROBA] == pytest.approx(proba.tolist(), abs=1e-9)
 
 
 def test_rows_wait_for_the_watermark(folder):

@@ -1,10 +1,9 @@
 """Bank: many keyed streams at once, as a struct of arrays."""
 
 import copy
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,21 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 from baserate.adapters import RegressAndReweight
 from baserate.bank.grouping import Groups, sort_by_key
 from baserate.bank.key_watch import Foreseen, KeyWatch
+from baserate.bank.late_labels import Ids, Waiting, numbered, to_wait
+from baserate.bank.readings import BankReadings, Keys
 from baserate.bank.saved import SAVED
 from baserate.bank.step import BankStep
 from baserate.guard import copied_alone, guarded
-from baserate.protocols import BankableTracker, Evidence, FloatArray, IdlingTracker, IntArray, Key, ThreadedTracker
-from baserate.state import Component
-from baserate.threads import in_threads
+from baserate.protocols import (
+    BankableTracker,
+    CorrectableRowsTracker,
+    Evidence,
+    FloatArray,
+    IdlingTracker,
+    IntArray,
+    Key,
+    ThreadedTracker,
+)
 from baserate.trackers import FollowTheHistory
-from baserate.trust import Accuracy
-from baserate.trust.keyed import KeySigns
-from baserate.validation import check_fitted, check_integer, check_keys, check_labels, check_real, check_vector
-
-Keys = Sequence[Key] | NDArray[Any]
+from baserate.validation import check_fitted, check_integer, check_labels, check_vector
 
 
-class Bank(Component, saved_as="bank"):
+class Bank(BankReadings, saved_as="bank"):
     """One fitted `RegressAndReweight` for many independent streams, such as one per shop, hospital or customer.
 
     All keys share the model's holdout; each has its own class mix. A call of `step` is one round for every key that has
@@ -80,72 +84,10 @@ class Bank(Component, saved_as="bank"):
         self._state = self._initial_state(1)
         self._last_seen = np.zeros(1, dtype=np.int64)
         self._watch = KeyWatch(self.adapter)
+        self._waiting, self._watched = Waiting(len(adapter.source_prior_), adapter.max_waiting), self._watch.trust
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return copied_alone(self, memo)
-
-    @property
-    def _tracker(self) -> BankableTracker:
-        return cast(BankableTracker, self.adapter.tracker_)
-
-    def __len__(self) -> int:
-        return len(self._row)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._row
-
-    @property
-    def keys(self) -> list[Key]:
-        """The keys held, oldest first."""
-        return list(self._row)
-
-    @guarded
-    def prior(self, keys: Keys) -> FloatArray:
-        """Return the tracked class mix of some keys, one row each; for a new key, the mix it would start at."""
-        return self._priors(self._places(self._check_keys(keys)))
-
-    @guarded
-    def signs(self, keys: Keys | None = None) -> KeySigns:
-        """Return the trust signals of some keys, or of all, as arrays; new keys have none.
-
-        The alarm of a key is false with probability `alpha` at most, so that of very many keys some are in alarm though
-        nothing has happened: `changed_keys` allows for that.
-        """
-        return self._watch.signs(self._places(self.keys if keys is None else self._check_keys(keys)))
-
-    @guarded
-    def changed_keys(self, level: float = 0.1) -> list[Key]:
-        """Return the keys of which more than the class mix has ever changed, those with most evidence first.
-
-        Of the keys returned, a share of `level` at most is expected to be there by chance (Benjamini and Hochberg).
-
-        Parameters
-        ----------
-        level : float
-            The expected share of false ones.
-        """
-        check_real(level, "level", 0.0, 1.0, closed=False)
-        keys = self.keys
-        return [keys[place] for place in self._watch.changed(level)]
-
-    @guarded
-    def estimated_accuracy(self, keys: Keys, level: float = 0.9) -> list[Accuracy]:
-        """Return the estimated accuracy of each key's last rows, up to 5,000: see `RegressAndReweight`."""
-        return [found for found, _ in self._estimates(keys, level)]
-
-    @guarded
-    def accuracy_in_doubt(self, keys: Keys) -> list[str]:
-        """Return the reason why each key's `estimated_accuracy` may not be believed; empty if nothing is in doubt."""
-        return [reason for _, reason in self._estimates(keys, 0.9)]
-
-    def _estimates(self, keys: Keys, level: float) -> list[tuple[Accuracy, str]]:
-        check_real(level, "level", 0.0, 1.0, closed=False)
-        key_list = self._check_keys(keys)
-        places = self._places(key_list)
-        unknown = np.flatnonzero(places >= len(self._row))
-        if len(unknown):
-            raise ValueError(f"keys holds {key_list[int(unknown[0])]!r}, which is not in this bank.")
-        return self._watch.estimates(places, self._priors(places), level)
 
     @guarded
     def predict_proba(self, keys: Keys, proba: ArrayLike) -> FloatArray:
@@ -154,7 +96,7 @@ class Bank(Component, saved_as="bank"):
         return self._shown(groups, self._watch.foresee(groups, self._priors(groups.places)))
 
     @guarded
-    def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> None:
+    def update(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Ids | None = None) -> None:
         """Update every key in `keys` with one round.
 
         Parameters
@@ -165,21 +107,69 @@ class Bank(Component, saved_as="bank"):
             The model's probabilities.
         y : (n,) array of int, optional
             Labels where they are known, -1 or NaN where not.
+        ids : sequence of str or of int, optional
+            An id, or None, of each row, by which its label may come later: see `update_labels`.
         """
         groups = self._group(keys, proba, y)
-        # It is the trust signals alone that look at what the rows are predicted as.
-        watched = self._watch.trust is not None
-        self._update(groups, self._watch.foresee(groups, self._priors(groups.places)) if watched else None)
+        named = self._named(ids, len(groups.order))
+        # It is the trust signals and late labels alone that look at what the rows are predicted as.
+        watched = self._watch.trust is not None or named is not None
+        self._update(groups, self._watch.foresee(groups, self._priors(groups.places)) if watched else None, named)
 
     @guarded
-    def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None) -> BankStep:
+    def step(self, keys: Keys, proba: ArrayLike, y: ArrayLike | None = None, *, ids: Ids | None = None) -> BankStep:
         """Predict a batch, then update with it; return the probabilities and the class mixes that were used."""
         groups = self._group(keys, proba, y)
+        named = self._named(ids, len(groups.order))
         prior, signs = self._priors(groups.places), self._watch.signs(groups.places)
         foreseen = self._watch.foresee(groups, prior)
         shown = self._shown(groups, foreseen)
-        self._update(groups, foreseen)
+        self._update(groups, foreseen, named)
         return BankStep(shown, groups.keys, prior, signs)
+
+    @guarded
+    def update_labels(self, keys: Keys, ids: Ids, y: ArrayLike) -> int:
+        """Learn the labels of rows of earlier rounds, in place of what was inferred; return their number.
+
+        As `RegressAndReweight.update_labels` does for each key, with up to the adapter's `max_waiting` rows of a key.
+        An id stands for the latest row of the key that has it. `missed_labels_` counts labels of rows that do not wait.
+
+        Parameters
+        ----------
+        keys : sequence of str or of int
+            The key of each label.
+        ids, y
+            As in `update`: the ids that the rows had there, and their labels.
+        """
+        key_list, tracker = self._check_keys(keys), self._correctable()
+        names, has = numbered(ids, len(key_list))
+        k, classes = len(self.adapter.source_prior_), self.adapter.class_names_
+        labels = check_labels(y, len(key_list), k, missing=True, classes=classes)
+        learned, waiting = 0, self._waiting_now()
+        for late in waiting.take(self._places(key_list)[has], names[has], labels[has]):
+            tracker.correct_row(self._state, late.place, late.note, late.proba, late.labels)
+            self._watch.take_late(late.place, late.numbers, late.predicted == late.labels, late.confidence)
+            learned += len(late.labels)
+        return learned
+
+    def _named(self, ids: Ids | None, n: int) -> tuple[IntArray, NDArray[np.bool_]] | None:
+        """Check ids, and that the tracker can take late labels."""
+        if ids is None:
+            return None
+        self._correctable()
+        return numbered(ids, n)
+
+    def _correctable(self) -> CorrectableRowsTracker:
+        if not isinstance(self._tracker, CorrectableRowsTracker):
+            raise TypeError(f"ids: {type(self._tracker).__name__} cannot take back what it has counted for a key.")
+        return self._tracker
+
+    def _waiting_now(self) -> Waiting:
+        """Return the samples that wait; where they stood counts only for the trust signals of then."""
+        if self._watch.trust is not self._watched:
+            self._waiting.forget_numbers()
+            self._watched = self._watch.trust
+        return self._waiting
 
     @guarded
     def add(self, keys: Keys) -> None:
@@ -197,6 +187,7 @@ class Bank(Component, saved_as="bank"):
         stay = [key for key in self._row if key not in gone]
         rows = np.array([self._row[key] for key in stay], dtype=np.int64)
         self._watch.keep(rows)
+        self._waiting.move(rows)
         self._state = type(self._state)(*(array[rows] for array in self._state))
         self._last_seen = self._last_seen[rows]
         self._row = {key: row for row, key in enumerate(stay)}
@@ -248,33 +239,6 @@ class Bank(Component, saved_as="bank"):
         sorted_rows = checked.take(order, axis=0)
         return Groups(distinct, places[first], order, starts, sorted_rows, labels, given, checked is given)
 
-    def _places(self, keys: list[Key]) -> IntArray:
-        """Return the indices of keys in the arrays; new keys get the next ones, in their order."""
-        held = len(self._row)
-        places = np.fromiter(map(self._row.get, keys, itertools.repeat(-1)), np.int64, len(keys))
-        new: dict[Key, int] = {}
-        for i in np.flatnonzero(places < 0).tolist():
-            places[i] = new.setdefault(keys[i], held + len(new))
-        return places
-
-    def _priors(self, places: IntArray) -> FloatArray:
-        tracked = np.tile(self._tracker.birth_, (len(places), 1))
-        held = np.flatnonzero(places < len(self._row))
-
-        def predict(begin: int, end: int) -> None:
-            some = held[begin:end]
-            tracked[some] = self._tracker.predict_rows(self._state, places[some])
-
-        self._for_keys(predict, len(held))
-        return self.adapter.project(tracked)
-
-    def _for_keys(self, work: Callable[[int, int], None], n: int) -> None:
-        """Call ``work`` for ranges of keys, in threads if the tracker allows it."""
-        if self._threaded:
-            in_threads(work, n)
-        else:
-            work(0, n)
-
     def _shown(self, groups: Groups, foreseen: Foreseen) -> FloatArray:
         """Return what is predicted, in the order of the rows."""
         if not self.adapter.enabled:
@@ -285,12 +249,17 @@ class Bank(Component, saved_as="bank"):
         out[alone] = groups.as_given[alone]
         return out
 
-    def _update(self, groups: Groups, foreseen: Foreseen | None) -> None:
+    def _update(
+        self, groups: Groups, foreseen: Foreseen | None, named: tuple[IntArray, NDArray[np.bool_]] | None = None
+    ) -> None:
         if groups.keys:
             z = self.adapter.sightings(groups.proba, groups.labels, groups.starts)
             check_vector(z.ravel(), z.size, f"a sighting of {type(self.adapter.marginals_).__name__}")
             new = np.flatnonzero(groups.places >= len(self._row))
             self._add([groups.keys[j] for j in new.tolist()])
+            if named is not None and foreseen is not None:
+                seen, waiting = self._watch.rows(groups.places), self._waiting_now()
+                waiting.remember(*to_wait(groups, foreseen, *named, seen, lambda j: self._note(groups, j)))
             self._for_keys(lambda begin, end: self._update_some(groups, z, begin, end), len(groups.keys))
             self._last_seen[groups.places] = self.rounds_ + 1
             if foreseen is not None:
@@ -298,11 +267,19 @@ class Bank(Component, saved_as="bank"):
         self.rounds_ += 1
 
     def _update_some(self, groups: Groups, z: FloatArray, begin: int, end: int) -> None:
+        evidence = self._evidence(groups, begin, end)
+        self._tracker.update_rows(self._state, groups.places[begin:end], z[begin:end], evidence)
+
+    def _evidence(self, groups: Groups, begin: int, end: int) -> Evidence:
         starts = groups.starts[begin : end + 1]
         rows = slice(starts[0], starts[-1])
         labels = None if groups.labels is None else groups.labels[rows]
-        evidence = Evidence(groups.proba[rows], self.adapter.source_prior_, labels, starts - starts[0])
-        self._tracker.update_rows(self._state, groups.places[begin:end], z[begin:end], evidence)
+        return Evidence(groups.proba[rows], self.adapter.source_prior_, labels, starts - starts[0])
+
+    def _note(self, groups: Groups, j: int) -> Any:
+        """Return the tracker's note of the round of a key, before it learns from it."""
+        alone: Any = self._correctable().of_row(self._state, int(groups.places[j]))
+        return alone.note(self._evidence(groups, j, j + 1))
 
     def _add(self, keys: list[Key]) -> None:
         """Add new keys, each named once."""
@@ -330,13 +307,12 @@ class Bank(Component, saved_as="bank"):
         self._state = type(self._state)(*map(larger, self._state))
         self._last_seen = larger(self._last_seen)
 
-    def _check_keys(self, keys: Keys) -> list[Key]:
-        """Return keys as Python text or whole numbers, all of the kind that this bank holds."""
-        return check_keys(keys, held=self._row)
-
     def get_state(self) -> dict[str, Any]:
         used, trust = len(self._row), self._watch.get_state()
-        return ({} if trust is None else {"_trust": trust}) | {
+        waits = self.waiting_ or self.missed_labels_
+        optional = {} if trust is None else {"_trust": trust}
+        optional |= {"_waiting": self._waiting.get_state()} if waits else {}
+        return optional | {
             "rounds_": self.rounds_,
             "_keys": self.keys,
             "_state": {name: array[:used] for name, array in self._state._asdict().items()},
@@ -349,6 +325,12 @@ class Bank(Component, saved_as="bank"):
         self._row = {key: row for row, key in enumerate(state["_keys"])}
         self.rounds_ = state["rounds_"]
         self._watch.set_state(len(self._row), state.get("_trust"))
+        self._waiting, self._watched = (
+            Waiting(len(self.adapter.source_prior_), self.adapter.max_waiting),
+            self._watch.trust,
+        )
+        if "_waiting" in state:
+            self._waiting.set_state(state["_waiting"])
         return self
 
     def __sklearn_clone__(self) -> Self:

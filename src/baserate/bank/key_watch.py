@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank.grouping import Groups
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.simplex import log_ratio, reweight
 from baserate.trust import Accuracy
+from baserate.trust.doubt import widened
 from baserate.trust.keyed import KeyedRounds, KeySigns, KeyTrust, State
 
 
@@ -102,6 +103,17 @@ class KeyWatch:
         )
         trust.take_in(seen, tracked)
 
+    def rows(self, places: IntArray) -> IntArray:
+        """Return how many rows keys that are held have had; without signs, a number below any."""
+        trust = self.trust
+        return np.full(len(places), -(1 << 53)) if trust is None else trust.state.rows[places, 0]
+
+    def take_late(self, place: int, numbers: IntArray, right: NDArray[np.bool_], confidence: FloatArray) -> None:
+        """Take in labels of earlier samples of a key."""
+        trust = self.trust
+        if trust is not None:
+            trust.take_late(place, numbers, right, confidence)
+
     def signs(self, places: IntArray) -> KeySigns:
         """Return the trust signals of keys, held or new."""
         n, trust = len(places), self.trust
@@ -137,7 +149,17 @@ class KeyWatch:
 
     def set_state(self, n: int, state: dict[str, Any] | None) -> None:
         """Restore the arrays of n keys; without any, as in states of earlier versions, signals begin now."""
-        self._trust, self._places, self._held = None, n, n
-        trust = self.trust
-        if trust is not None and state is not None:
-            trust.state = State(**{name: array.copy() for name, array in state.items()})
+        self._places = self._held = n
+        trust = self.trust  # which remembers its rehearsals: they depend on the holdout alone
+        if trust is not None:
+            trust.state = (
+                trust.born(n) if state is None else State(**{name: array.copy() for name, array in state.items()})
+            )
+
+    def intervals(self, places: IntArray, priors: FloatArray, trackers: list[Tracker], level: float) -> FloatArray:
+        """Return limits of each class's share, (m, k, 2), of keys that are held, given class mixes and trackers."""
+        limits, trust = [], self.trust
+        for place, prior, tracker in zip(places.tolist(), priors, trackers, strict=True):
+            found = self._adapter.interval_of(prior, tracker, level)
+            limits.append(found if trust is None else widened(found, trust.doubt(place, prior).degree))
+        return np.array(limits).reshape(len(places), priors.shape[1], 2)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from baserate.adapters import RegressAndReweight
+from baserate.bank.late_labels import problem_of
 from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
 from baserate.trust.keyed import saved_arrays
 
@@ -36,7 +37,8 @@ def _check_keys_and_state(saved: Saved) -> str:
             return "has trust signals that its adapter's parameters do not ask for"
         sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
         saved_arrays(_n_cells(adapter)).check(saved.state["_trust"], "_trust", sizes)
-    return ""
+    waiting = saved.state.get("_waiting")
+    return "" if waiting is None else problem_of(waiting, saved.sizes["k"], len(keys))
 
 
 SAVED = Saves(
@@ -47,7 +49,8 @@ SAVED = Saves(
         "_last_seen": ints("keys", low=0),
         "_state": Plain(),
         "_trust": Plain(),
+        "_waiting": Plain(),
     },
-    optional=("_trust",),
+    optional=("_trust", "_waiting"),
     check=_check_keys_and_state,
 )

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import zipfile
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ _MANIFEST = 2**25  # bytes of text, which takes many times its length in memory:
 _NESTED = 2**21  # lists and objects in the text: each takes a hundred times the bytes that write it down
 _LEAVES = frozenset({str, int, float, bool, type(None)})  # a call for each of thousands of keys would take long
 _HEADER = 10_000  # characters of an array's header: numpy's own limit
+_LENGTH_AT = 8  # of an array: the length of its header, two bytes after magic and version
 
 
 def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = None, **models: Any) -> Any:
@@ -99,15 +101,23 @@ def _checked_manifest(manifest: Any) -> dict[str, Any]:
 
 def _array(member: bytes) -> np.ndarray[Any, Any]:
     """Return the array of a member, whose header must describe exactly the bytes that follow."""
-    file = io.BytesIO(member)
+    size = _LENGTH_AT + 2 + int.from_bytes(member[_LENGTH_AT : _LENGTH_AT + 2], "little")
+    shape, dtype = _header(member[:size])
+    if math.prod(shape) * dtype.itemsize != len(member) - size:
+        raise UnreadableError(f"holds an array of {len(member)} bytes whose header says {dtype} {shape}")
+    return np.frombuffer(member, dtype, offset=size).reshape(shape)
+
+
+@lru_cache(maxsize=1000)
+def _header(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return what a header says; many states have the same ones, and to read one takes longer than a small array."""
+    file = io.BytesIO(header)
     if np.lib.format.read_magic(file) != (1, 0):
         raise UnreadableError("holds an array in a format that baserate does not write")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=_HEADER)
     if dtype.kind not in "fiubU" or not dtype.isnative or dtype.hasobject or by_columns:
         raise UnreadableError(f"holds an array of {dtype}, which baserate does not write")
-    if math.prod(shape) * dtype.itemsize != len(member) - file.tell():
-        raise UnreadableError(f"holds an array of {len(member)} bytes whose header says {dtype} {shape}")
-    return np.frombuffer(member, dtype, offset=file.tell()).reshape(shape)
+    return shape, dtype
 
 
 class _Reader:

@@ -56,6 +56,42 @@ def table(n, seed, n_keys=11, dtype=np.float64, seconds=7.0):
     )
 
 
+def odd_table(n=3600, seed=31):
+    """Rows of three keys: one as the holdout, one whose model has become under-confident, one that repeats rows."""
+    proba, _ = probabilities(n, seed)
+    which = np.arange(n) % 3
+    flat = proba**0.3 / (proba**0.3).sum(axis=1, keepdims=True)
+    proba = np.where((which == 1)[:, None], flat, proba)
+    repeats = np.flatnonzero(which == 2)
+    proba[repeats] = proba[repeats[np.arange(len(repeats)) // 5 * 5]]
+    return pa.table(
+        {
+            "id": [f"r{i:06d}" for i in range(n)],
+            "shop": [f"shop {i}" for i in which],
+            "at": pa.array(START + 1_000_000 * np.arange(n), pa.timestamp("us", "UTC")),
+            **{name: pa.array(proba[:, c]) for c, name in enumerate(PROBA)},
+            "truth": pa.nulls(n, pa.string()),
+            "note": pa.nulls(n, pa.int64()),
+        }
+    )
+
+
+def with_late_labels(rows, seed=0):
+    """Add, for every third row without a label, its label in a row of its own, up to an hour later; some come twice."""
+    rng, frame = np.random.default_rng(seed), rows.to_pylist()
+    proba = np.array([[row[name] for name in PROBA] for row in frame])
+    out = [{**row, "note": ""} for row in frame]
+    for i, row in enumerate(frame):
+        if row["truth"] is None and i % 3 == 0:
+            for copy in range(1 + (i % 2 == 0)):
+                at = row["at"] + datetime.timedelta(microseconds=int(rng.integers(1, 3_600_000_000)))
+                label = NAMES[int(rng.choice(3, p=proba[i]))]
+                out.append({**row, **dict.fromkeys(PROBA), "at": at, "truth": label, "note": f"label {copy}"})
+    schema = rows.schema.set(rows.schema.get_field_index("note"), pa.field("note", pa.string()))
+    table = pa.Table.from_pylist(out, schema=schema)
+    return table.sort_by([("at", "ascending"), ("id", "ascending")])
+
+
 def by_id(answered):
     """The answers of each row by its id."""
     rows = answered.to_pylist()
@@ -83,7 +119,7 @@ def run(rows, the_plan, n_buckets=1, cuts=(), columns=COLUMNS, watermarks=None):
     return pa.concat_tables(out), blobs
 
 
-def one_at_a_time(rows, fitted, count=None, window=None, expire=None):
+def one_at_a_time(rows, fitted, count=None, window=None, expire=None, *, waits=False):
     """The same with a `Bank` and nothing else, one row and one key at a time: by id, the answer and the round."""
     bank, out, keys = Bank(fitted), {}, {}
     for row in rows.to_pylist():
@@ -91,27 +127,35 @@ def one_at_a_time(rows, fitted, count=None, window=None, expire=None):
         key, proba = row["shop"], [row[name] for name in PROBA]
         label = -1 if row["truth"] is None else NAMES.index(row["truth"])
         state = keys.get(key)
+        if proba[0] is None:
+            out[row["id"] + row["note"]] = None
+            if state is not None:
+                state["told"].append((0 if window is None else time // window, row["id"], label))
+            continue
         if state is not None and expire and time - state["last"] >= expire:
             if key in bank:
                 bank.drop([key])
             state = None
         if state is None:
-            state = keys[key] = {"round": 1, "proba": [], "labels": [], "window": None}
+            state = keys[key] = {"round": 1, "proba": [], "labels": [], "ids": [], "told": [], "window": None}
         if window is not None:
             now = time // window
             if state["window"] is not None and now > state["window"]:
-                _close(bank, key, state)
+                _close(bank, key, state, waits=waits)
                 gap = now - state["window"] - 1
                 if gap:
                     bank.idle([key], [gap])
                     state["round"] += gap
             state["window"] = now
-        out[row["id"]] = (bank.predict_proba([key], [proba])[0], state["round"])
+        signs = bank.signs([key])
+        warned = bool(signs.alarm[0]), bool(signs.fallback[0])
+        out[row["id"]] = (bank.predict_proba([key], [proba])[0], state["round"], warned)
         state["last"] = time
         state["proba"].append(proba)
         state["labels"].append(label)
+        state["ids"].append(row["id"])
         if count is not None and len(state["proba"]) == count:
-            _close(bank, key, state)
+            _close(bank, key, state, waits=waits)
     return out
 
 
@@ -119,20 +163,38 @@ def _micros(moment):
     return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
 
 
-def _close(bank, key, state):
+def _close(bank, key, state, *, waits=False):
+    told = [one for one in state["told"] if state["window"] is None or one[0] <= state["window"]]
+    state["told"] = [one for one in state["told"] if one not in told]
+    late = []
+    for _, name, label in told:
+        if name not in state["ids"]:
+            late.append((name, NAMES[label]))
+        elif state["labels"][state["ids"].index(name)] < 0:
+            state["labels"][state["ids"].index(name)] = label
+    if late:
+        bank.update_labels([key] * len(late), *zip(*late, strict=True))
     labels = None if max(state["labels"]) < 0 else [None if c < 0 else NAMES[c] for c in state["labels"]]
-    bank.update([key] * len(state["proba"]), state["proba"], labels)
-    state.update(round=state["round"] + 1, proba=[], labels=[])
+    ids = {"ids": state["ids"]} if waits else {}
+    bank.update([key] * len(state["proba"]), state["proba"], labels, **ids)
+    state.update(round=state["round"] + 1, proba=[], labels=[], ids=[])
 
 
 def same(answered, expected):
     """Check that answers are those expected, bit for bit, and all of them."""
-    rows = by_id(answered)
+    told = answered.filter(answered.column(PROBA[0]).is_null())
+    rows = by_id(answered.filter(answered.column(PROBA[0]).is_valid()))
+    rows |= {row["id"] + row["note"]: row for row in told.to_pylist()}
     assert rows.keys() == expected.keys()
-    for name, (proba, number) in expected.items():
+    for name, answer in expected.items():
         row = rows[name]
+        if answer is None:
+            assert {value for column, value in row.items() if column.startswith("adapted_")} == {None}
+            continue
+        proba, number, warned = answer
         assert [row[f"adapted_{column}"] for column in PROBA] == proba.tolist(), name
         assert row["adapted_round"] == number, name
+        assert (row["adapted_alarm"], row["adapted_fallback"]) == warned, name
         assert row["adapted_label"] == NAMES[int(np.argmax(proba))]
 
 

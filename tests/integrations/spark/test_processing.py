@@ -17,12 +17,14 @@ from .streams import (
     by_id,
     go,
     holdout,
+    odd_table,
     one_at_a_time,
     plan,
     run,
     same,
     table,
     those,
+    with_late_labels,
 )
 
 ROUNDS = {"count": 7, "window": 5 * MINUTE}
@@ -32,8 +34,8 @@ def _plan(rounds, **more):
     return plan(7 if rounds == "count" else "5min", **more)
 
 
-def _expected(rows, rounds, **more):
-    return one_at_a_time(rows, adapter(), **{rounds: ROUNDS[rounds]}, **more)
+def _expected(rows, rounds, options=(), **more):
+    return one_at_a_time(rows, adapter(**dict(options)), **{rounds: ROUNDS[rounds]}, **more)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
@@ -50,6 +52,61 @@ def test_buckets_and_micro_batches_change_nothing(rounds, seed):
     cuts = np.sort(rng.choice(600, size=rng.integers(1, 40), replace=True)).tolist()
     answered, _ = run(rows, _plan(rounds), n_buckets=int(rng.integers(1, 6)), cuts=cuts)
     same(answered, _expected(rows, rounds))
+
+
+def test_keys_have_the_alarms_and_the_gate_that_they_have_in_a_bank():
+    rows = odd_table()
+    answered, blobs = run(rows, plan(20), n_buckets=2, cuts=range(40, 3600, 40))
+    same(answered, one_at_a_time(rows, adapter(), count=20))
+    last = {row["shop"]: row for row in answered.sort_by("id").to_pylist()}
+    assert [last[f"shop {i}"]["adapted_alarm"] for i in range(2)] == [False, True]
+    assert [last[f"shop {i}"]["adapted_fallback"] for i in range(3)] == [False, True, True]
+    for state in map(read_blob, blobs.values()):
+        for place, key in enumerate(state["keys"]):
+            assert (state["evidence"][place] > 20.0) == state["alarm"][place] == last[key]["adapted_alarm"]
+            assert (state["correction_weight"][place] < 1.0) == state["fallback"][place] == (key != "shop 0")
+
+
+def test_another_holdout_begins_the_signs_anew_and_the_same_one_does_not():
+    rows = odd_table()
+    blob = process(None, rows, plan(20)._replace(model="one"), COLUMNS).blob
+    nothing = rows.slice(0, 0)
+    again = read_blob(process(blob, nothing, plan(20)._replace(model="one"), COLUMNS).blob)
+    other = read_blob(process(blob, nothing, plan(20, seed=2)._replace(model="two"), COLUMNS).blob)
+    assert again["alarm"].any()
+    assert (again["signs"]["rows"][:, 0] == 1200).all()
+    assert not other["alarm"].any()
+    assert not other["signs"]["rows"].any()
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+@pytest.mark.parametrize("expire", [None, 25 * MINUTE])
+def test_late_labels_are_learned_as_a_bank_learns_them(rounds, expire):
+    rows = with_late_labels(table(500, seed=33, seconds=30.0))
+    expected = _expected(rows, rounds, {"max_waiting": 20}, waits=True, expire=expire)
+    without = _expected(rows, rounds)
+    assert any(answer is not None and (answer[0] != without[name][0]).any() for name, answer in expected.items())
+    the_plan = _plan(rounds, max_waiting=20, expire=expire or 0)._replace(waits=True)
+    once, blobs = run(rows, the_plan)
+    same(once, expected)
+    rng = np.random.default_rng(1)
+    missed = read_blob(blobs[0])["missed"]
+    for n_buckets in (1, 3):
+        cuts = np.sort(rng.choice(len(rows), 25)).tolist()
+        answered, blobs = run(rows, the_plan, n_buckets, cuts)
+        same(answered, expected)
+        assert sum(read_blob(blob)["missed"] for blob in blobs.values()) == missed
+    assert missed > 0
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_late_labels_wait_for_the_watermark_too(rounds):
+    rows = with_late_labels(table(300, seed=34))
+    times = _times(rows)
+    the_plan = _plan(rounds, max_waiting=50)._replace(waits=True)
+    batches = [(rows.slice(i, 50), times[i - 20] if i else 0) for i in range(0, len(rows), 50)]
+    answered, _ = go([*batches, (rows.slice(0, 0), 2**52)], the_plan)
+    same(answered, _expected(rows, rounds, {"max_waiting": 50}, waits=True))
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)

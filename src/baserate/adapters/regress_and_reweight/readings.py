@@ -144,6 +144,11 @@ class TrustReadings(Component):
         limits = self._monitor.interval(self._correction.prior_, self.tracker_, level, labels=labels)
         return limits if labels and self._monitor.mix_by_labels_ else widened(limits, self._doubt().degree)
 
+    def interval_of(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
+        """Return `prior_interval` of another stream's class mix and tracker, without labels and without doubts."""
+        check_fitted(self, "source_prior_")
+        return self._monitor.interval(prior, tracker, level, labels=False)
+
     def _doubt(self) -> Doubt:
         return self._monitor.doubt(self._correction.prior_, in_alarm=self._correction.alarm_)
 

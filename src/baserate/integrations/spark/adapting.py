@@ -4,13 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from baserate.adapters import RegressAndReweight
-from baserate.integrations.spark._pyspark import arrow_types, functions, sql, types
+from baserate.integrations.spark._pyspark import arrow_types, functions, types
 from baserate.integrations.spark._stateful import stateful_processor
+from baserate.integrations.spark.fitting import fingerprint, fit_adapter, own_options, read_holdout
 from baserate.integrations.spark.processing import Columns, packed, process
 from baserate.integrations.spark.processor import BUCKET, PACKED, Packer, Recipe, unpack
-from baserate.integrations.spark.rounds import Rounds, read_duration, read_rounds
-from baserate.protocols import IdlingTracker
+from baserate.integrations.spark.rounds import read_duration, read_rounds
 from baserate.state import dumps
 from baserate.validation import check_integer
 
@@ -18,7 +17,6 @@ KEYS_A_BUCKET = 256
 EXPECTED_KEYS = 65_536
 """Number of keys that a stream is expected to have, if nobody says."""
 
-_OWN_OPTIONS = ("expire", "keys")
 _RESERVED = (BUCKET, PACKED)
 
 
@@ -53,7 +51,8 @@ def adapt(
     proba : sequence of str
         The columns of probabilities, ``p_<class>``.
     labels : str, optional
-        The column with the label of a row where it is known when the row comes, and null where it is not.
+        The column with the label of a row where it is known when the row comes, and null where it is not. With
+        ``options["wait"]``, a row with a label and without probabilities is the label of an earlier row, by `id`.
     id : str, optional
         The column that orders rows of the same time; (time, id) should be unique for each key.
     time : str, optional
@@ -65,29 +64,38 @@ def adapt(
         256 keys a bucket, by ``options["keys"]``, or for a static frame by counting them.
     options : mapping, optional
         Arguments of `RegressAndReweight`, and ``expire``: the duration of event time without rows, such as ``"30d"``,
-        after which a key starts anew; ``keys``: the number of keys to expect (65,536).
+        after which a key starts anew; ``keys``: the number of keys to expect (65,536); ``wait``: how many rows of each
+        key may wait for labels that come later.
 
     Returns
     -------
     DataFrame
         The rows of `df` with ``adapted_p_<class>``, ``adapted_label``, ``adapted_round`` (the number of the round, of
-        each key), and ``adapted_alarm`` and ``adapted_fallback``, which are null: a `Bank` does not watch its keys.
+        each key), ``adapted_alarm`` and ``adapted_fallback`` (of its key before the round).
     """
     names = _class_names(proba)
     columns = Columns(key, list(proba), labels, id, time)
     _check_columns(df, columns, names)
-    own, asked = _split_options(options)
+    own, asked = own_options(options)
     length = read_rounds(rounds)
     expire = read_duration(own["expire"], "options['expire']") if "expire" in own else 0
     if time is None and (length.window or expire):
         raise ValueError(
             f"{'rounds' if length.window else 'expire'} is a duration of event time; name its column in time."
         )
-    adapter = _fit(holdout, list(proba), asked, length)
+    waits = "wait" in own
+    if waits:
+        if labels is None or id is None:
+            raise ValueError("options['wait'] is for labels that come later, by id; name the columns in labels and id.")
+        asked["max_waiting"] = check_integer(own["wait"], "options['wait']", 1)
+    frame = read_holdout(holdout, list(proba))
+    adapter = fit_adapter(frame, list(proba), asked, length, waits=waits)
     n_buckets = _choose(buckets, own, df, key)
     schema = _answered_schema(df.schema, names)
     empty = packed(_empty(df.schema))
-    recipe = Recipe(dumps(adapter), length, expire, n_buckets, names, columns, empty)
+    recipe = Recipe(
+        dumps(adapter), length, expire, n_buckets, names, fingerprint(frame, list(proba)), waits, columns, empty
+    )
     F = functions()
     numbered = df.withColumn(BUCKET, F.pmod(F.xxhash64(F.col(key)), F.lit(n_buckets)).cast("int"))
     if not df.isStreaming:
@@ -152,29 +160,6 @@ def _check_columns(df: Any, columns: Columns, names: list[str]) -> None:
     taken = [name for name in df.columns if name in added]
     if taken:
         raise ValueError(f"df has a column {taken[0]!r}, which adapt writes itself; rename it.")
-
-
-def _split_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    given = dict(options or {})
-    allowed = [*RegressAndReweight().get_params(deep=False), *_OWN_OPTIONS]
-    for name in given:
-        if name not in allowed:
-            raise ValueError(f"options has {name!r}; it takes {', '.join(sorted(allowed))}.")
-    return {name: given.pop(name) for name in _OWN_OPTIONS if name in given}, given
-
-
-def _fit(holdout: Any, proba: list[str], options: dict[str, Any], rounds: Rounds) -> RegressAndReweight:
-    frame = holdout.select(*proba, "label").toPandas() if isinstance(holdout, sql().DataFrame) else holdout
-    missing = [name for name in (*proba, "label") if name not in frame.columns]
-    if missing:
-        raise ValueError(f"holdout has no column {missing[0]!r}; it has {', '.join(map(str, frame.columns))}.")
-    adapter = RegressAndReweight(**options).fit(frame[proba], frame["label"])
-    if rounds.window and not isinstance(adapter.tracker_, IdlingTracker):
-        raise TypeError(
-            f"{type(adapter.tracker_).__name__} counts rounds with samples alone, so that rounds cannot be windows of "
-            "time; give rounds as a number of rows."
-        )
-    return adapter
 
 
 def _choose(buckets: int | None, own: dict[str, Any], df: Any, key: str) -> int:

@@ -1,12 +1,15 @@
 """Bucket: many keys in one blob of Spark's state, without the fitted adapter."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
+from baserate.bank.late_labels import problem_of
+from baserate.integrations.spark._pyspark import pyarrow
 from baserate.integrations.spark.keyed_rounds import KeyedRounds
+from baserate.integrations.spark.pending import NO_NAME, Told
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import BankableTracker
 from baserate.state import Component, dumps, loads
@@ -20,6 +23,8 @@ from baserate.state.declarations import (
     Sizes,
     Text,
     Whole,
+    flags,
+    floats,
     ints,
     key_list,
     priors,
@@ -27,6 +32,9 @@ from baserate.state.declarations import (
 from baserate.state.unreadable import UnreadableError
 from baserate.trust.keyed import saved_arrays
 from baserate.validation import check_proba
+
+SIGNS = ("evidence", "alarm", "fallback", "correction_weight")
+"""What a blob says of the trust signals of its keys, for who reads it without the adapter."""
 
 
 class Plan(NamedTuple):
@@ -44,6 +52,10 @@ class Plan(NamedTuple):
         The number of buckets.
     names : list of str
         The names of the classes.
+    model : str
+        A fingerprint of the holdout: keys whose trust signals are of another one begin those anew.
+    waits : bool
+        Whether rows wait for labels that come later.
     """
 
     bank: Bank
@@ -51,10 +63,12 @@ class Plan(NamedTuple):
     expire: int
     buckets: int
     names: list[str]
+    model: str = ""
+    waits: bool = False
 
     def begin(self) -> KeyedRounds:
         """Keyed rounds without keys."""
-        return KeyedRounds(_emptied(self.bank), self.rounds, self.expire)
+        return KeyedRounds(_emptied(self.bank), self.rounds, self.expire, waits=self.waits)
 
 
 class Counts(NamedTuple):
@@ -80,15 +94,25 @@ def _check(saved: Saved) -> str:
         check_proba(proba)
     except ValueError as error:
         return f"has pending rows that are no probabilities: {error}"
-    if state["pending_labels"].max(initial=-1) >= len(state["names"]):
+    names, told = state["pending_names"], state["told"]
+    if not isinstance(names, np.ndarray) or names.dtype.str != "<i8" or names.shape != (len(proba),):
+        return "has pending rows with ids that are no whole numbers"
+    if not isinstance(told, dict) or told.keys() != set(Told._fields):
+        return "has late labels in another form"
+    sizes = {
+        len(array) if isinstance(array, np.ndarray) and array.dtype.str == "<i8" else -1 for array in told.values()
+    }
+    if len(sizes) > 1 or -1 in sizes or not ((told["places"] >= 0) & (told["places"] < n)).all():
+        return "has late labels in another form"
+    if max(state["pending_labels"].max(initial=-1), told["labels"].max(initial=-1)) >= len(state["names"]):
         return "has a label that is no class"
     return ""
 
 
-class Bucket(Component, saved_as="spark_bucket"):
+class Bucket(Component, saved_as="spark_bucket", layout=2):
     """State of one bucket, in the library's own versioned format: what keys have learned, and rows that wait.
 
-    It holds neither the fitted adapter nor anything of Spark. A later layout can add to it, with an `upgrade`.
+    It holds neither the fitted adapter nor anything of Spark.
     """
 
     saves = Saves(
@@ -97,27 +121,52 @@ class Bucket(Component, saved_as="spark_bucket"):
             "rounds": Text(),
             "tracker": Text(),
             "names": Each(Text(), "k"),
+            "model": Text(),
             "keys": key_list("keys"),
             "taken": ints("keys", low=0),
             "windows": ints("keys"),
             "seen": ints("keys"),
             "prior": priors("keys", "k"),
+            "evidence": floats("keys", low=0.0),
+            "alarm": flags("keys"),
+            "fallback": flags("keys"),
+            "correction_weight": floats("keys", low=0.0, high=1.0),
             "pending_places": ints("pending", low=0, high="keys"),
             "pending_proba": Plain(),
             "pending_labels": ints("pending", low=-1),
             "pending_times": ints("pending"),
+            "pending_names": Plain(),
+            "told": Plain(),
+            "missed": Whole(),
             "held": ints("held", low=0, high="keys"),
             "trackers": Plain(),
             "signs": Plain(),
+            "unlabelled": Plain(),
             "expired": Whole(),
             "rows": Whole(),
             "late": Whole(),
             "waiting": Plain(),
         },
-        optional=("signs",),
+        optional=("signs", "unlabelled"),
         may_be_empty=True,
         check=_check,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which knew neither its model nor what its keys' signs said, and had no late labels."""
+        n = len(state["keys"])
+        calm = {"evidence": np.ones(n), "correction_weight": np.ones(n)}
+        calm |= {name: np.zeros(n, dtype=bool) for name in ("alarm", "fallback")}
+        no_labels = {"pending_names": np.full(len(state["pending_places"]), NO_NAME), "told": Told.none()._asdict()}
+        return params, {**state, **calm, **no_labels, "missed": 0, "model": ""}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Take over a state, which is not copied: it is large, and nobody else's."""
+        self.__dict__.update(state)
+        return self
 
 
 class Opened(NamedTuple):
@@ -134,44 +183,72 @@ def open_bucket(blob: bytes | None, plan: Plan) -> Opened:
     if blob is None:
         return Opened(keyed, Counts(), b"")
     state = read_blob(blob)
+    if state["model"] not in ("", plan.model):
+        _forget_signs(state)  # of another holdout
     _check_plan(state, plan)
-    keyed.set_state({name: state[name] for name in keyed.get_state() if name in state})
+    keyed.set_state(state)
     counts = Counts(state["rows"], state["late"], state["expired"])
     return Opened(keyed, counts, state["waiting"].tobytes())
 
 
 def close_bucket(opened: Opened, plan: Plan) -> bytes:
     """Return the blob of a bucket."""
-    bucket = Bucket()
+    bucket, signs = Bucket(), opened.keyed.signs()
     bucket.set_state(
         {
             "buckets": plan.buckets,
             "rounds": plan.rounds.text,
             "tracker": _kind(plan.bank),
             "names": plan.names,
+            "model": plan.model,
             "prior": opened.keyed.priors(),
+            **{name: getattr(signs, name) for name in SIGNS},
             "rows": opened.counts.rows,
             "late": opened.counts.late,
             "waiting": np.frombuffer(opened.waiting, dtype=np.uint8),
             **opened.keyed.get_state(),
         }
     )
-    return dumps(bucket)
+    return compressed(dumps(bucket))
 
 
 def read_blob(blob: bytes) -> dict[str, Any]:
     """Return what a blob holds, as plain data."""
-    bucket = loads(blob, name="a bucket of Spark's state")
+    bucket = loads(uncompressed(blob), name="a bucket of Spark's state")
     if not isinstance(bucket, Bucket):
         raise ValueError(f"a bucket of Spark's state holds a {type(bucket).__name__}, not a bucket.")
     return bucket.get_state()
 
 
+def compressed(data: bytes) -> bytes:
+    """Return the bytes of a bucket, compressed: what Spark moves and keeps costs more than to compress it."""
+    sink = pyarrow().BufferOutputStream()
+    with pyarrow().CompressedOutputStream(sink, "lz4") as stream:
+        stream.write(data)
+    out: bytes = sink.getvalue().to_pybytes()
+    return out
+
+
+def uncompressed(blob: bytes) -> bytes:
+    """Return the bytes of a bucket; those of layout 1 were not compressed."""
+    if blob[:2] == b"PK":
+        return blob
+    data: bytes = pyarrow().CompressedInputStream(pyarrow().BufferReader(blob), "lz4").read()
+    return data
+
+
 def make_plan(
-    adapter: RegressAndReweight, rounds: Rounds, *, expire: int = 0, buckets: int = 1, names: list[str]
+    adapter: RegressAndReweight,
+    rounds: Rounds,
+    *,
+    expire: int = 0,
+    buckets: int = 1,
+    names: list[str],
+    model: str = "",
+    waits: bool = False,
 ) -> Plan:
     """Return the plan around a fitted adapter."""
-    return Plan(Bank(adapter), rounds, expire, buckets, names)
+    return Plan(Bank(adapter), rounds, expire, buckets, names, model, waits)
 
 
 def _kind(bank: Bank) -> str:
@@ -181,7 +258,16 @@ def _kind(bank: Bank) -> str:
 def _emptied(bank: Bank) -> Bank:
     """The same bank, without keys: to copy the adapter for each bucket would take longer than its rows."""
     bank.drop(bank.keys)
-    return bank
+    state = bank.get_state()
+    state.pop("_waiting", None)  # it counts labels that were missed
+    return bank.set_state(state)
+
+
+def _forget_signs(state: dict[str, Any]) -> None:
+    """Let the trust signals begin anew, and labels that come later count for those no more."""
+    state.pop("signs", None)
+    if state.get("unlabelled"):
+        state["unlabelled"]["numbers"] = np.full(len(state["unlabelled"]["numbers"]), -1)
 
 
 def _check_plan(state: dict[str, Any], plan: Plan) -> None:
@@ -218,6 +304,10 @@ def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
     declared = vars(type(tracker)).get("saves")
     if declared is not None:
         declared.state["_state"].check(state["trackers"], "trackers", Sizes({"k": len(plan.names), "keys": n}))
+    if state.get("unlabelled"):
+        problem = problem_of(state["unlabelled"], len(plan.names), n)
+        if problem:
+            raise UnreadableError(problem)
     parts = plan.bank.adapter.key_parts()
     if state.get("signs"):
         if parts is None:

@@ -1,26 +1,50 @@
 """Keyed streams in rounds of their own: each row is answered by the prior before its round, in array code."""
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baserate.bank import Bank
-from baserate.integrations.spark.pending import Divided, Rows
+from baserate.integrations.spark.pending import NO_NAME, Divided, Rows, Told
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import FloatArray, IntArray, Key
+from baserate.trust.keyed import KeySigns
 
 NEVER = -(1 << 53)
 """The time or the window of a key that had none."""
 
 
 class Answers(NamedTuple):
-    """Adapted probabilities, and the number of each row's round of its key, in the order of the rows given."""
+    """Adapted probabilities, the number of each row's round of its key, and its key's alarm and fallback then."""
 
     proba: FloatArray
     rounds: IntArray
+    alarm: NDArray[np.bool_]
+    fallback: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, n: int, k: int) -> Self:
+        """Room for the answers of n rows of k classes."""
+        return cls(np.empty((n, k)), np.empty(n, dtype=np.int64), np.empty(n, dtype=bool), np.empty(n, dtype=bool))
+
+
+class LateLabels(NamedTuple):
+    """Labels that come between rows: the key, the row's name, the class, the time, and how many rows come before."""
+
+    keys: list[Key]
+    names: IntArray
+    labels: IntArray
+    times: IntArray
+    at: IntArray
+
+    def told(self, which: list[int], places: list[int]) -> Told:
+        """Return some of them, of keys at these places."""
+        rest = (array[which] for array in (self.names, self.labels, self.times))
+        return Told(np.array(places, dtype=np.int64), *rest)
 
 
 class KeyedRounds:
@@ -38,31 +62,45 @@ class KeyedRounds:
         The length of a round.
     expire : int
         A key starts anew when no row of it came for so many microseconds of event time; 0: never.
+    waits : bool
+        Whether rows wait for labels that come later.
     """
 
-    def __init__(self, bank: Bank, rounds: Rounds, expire: int = 0) -> None:
-        self.bank, self._rounds, self._expire = bank, rounds, expire
+    def __init__(self, bank: Bank, rounds: Rounds, expire: int = 0, *, waits: bool = False) -> None:
+        self.bank, self._rounds, self._expire, self._waits = bank, rounds, expire, waits
         self._place: dict[Key, int] = {}
         self.taken = np.empty(0, dtype=np.int64)  # rounds of each key that are over
         self.windows = np.empty(0, dtype=np.int64)  # the window of the last round of each key
         self.seen = np.empty(0, dtype=np.int64)  # the latest time of a row of each key
         self.pending = Rows.none(len(bank.adapter.source_prior_))
-        self.expired = 0
+        self.told = Told.none()
+        self.expired = self.unknown = 0
 
     @property
     def keys(self) -> list[Key]:
         """The keys, oldest first."""
         return list(self._place)
 
-    def take_in(self, keys: Sequence[Key], proba: NDArray[Any], labels: IntArray, times: IntArray | None) -> Answers:
+    def take_in(
+        self,
+        keys: Sequence[Key],
+        proba: NDArray[Any],
+        labels: IntArray,
+        times: IntArray | None,
+        names: IntArray | None = None,
+        late: LateLabels | None = None,
+    ) -> Answers:
         """Answer rows and learn from the rounds that they complete; each key's rows are in order.
 
-        Rows of a window of time that is over are answered, and not taken in; `behind` tells which those are.
+        Rows of a window of time that is over are answered, and not taken in; `behind` tells which those are. Late
+        labels are learned at the end of the round in which they come, before the round itself.
         """
         moments = np.zeros(len(proba), dtype=np.int64) if times is None else times
-        out = Answers(np.empty(proba.shape), np.empty(len(proba), dtype=np.int64))
+        out = Answers.empty(*proba.shape)
+        told = None if late is None else self._placed(late, keys)
         if not len(proba):
             return out
+        called = np.full(len(proba), NO_NAME) if names is None else names
         segments = self._segments(keys, moments) if self._expire else np.zeros(len(proba), dtype=np.int64)
         for segment in range(int(segments.max(initial=0)) + 1):
             which = np.flatnonzero(segments == segment)
@@ -70,11 +108,34 @@ class KeyedRounds:
             if self._expire:
                 self._begin_anew(some, moments[which])
             places = self._places(some)
-            rows = Rows(places, proba[which], labels[which], moments[which])
-            answered = self._answer_rounds(rows)
-            out.proba[which], out.rounds[which] = answered
+            rows = Rows(places, proba[which], labels[which], moments[which], called[which])
+            coming = None if told is None or late is None else self._coming(late, told, keys, segments, segment)
+            for values, answered in zip(out, self._answer_rounds(rows, coming), strict=True):
+                values[which] = answered
             np.maximum.at(self.seen, places, moments[which] if times is not None else NEVER)
         return out
+
+    def _placed(self, late: LateLabels, keys: Sequence[Key]) -> list[list[int]]:
+        """Queue the labels before which no row of their key comes here; return of the others which rows do."""
+        rows_of: dict[Key, list[int]] = {}
+        for i, key in enumerate(keys):
+            rows_of.setdefault(key, []).append(i)
+        own = [rows_of.get(key, []) for key in late.keys]
+        before = [rows[: bisect_left(rows, at)] for rows, at in zip(own, late.at.tolist(), strict=True)]
+        queued = [i for i, rows in enumerate(before) if not rows and late.keys[i] in self._place]
+        self.unknown += sum(not rows and late.keys[i] not in self._place for i, rows in enumerate(before))
+        places = [self._place[late.keys[i]] for i in queued]
+        self.told = self.told.followed_by(late.told(queued, places))
+        return before
+
+    def _coming(
+        self, late: LateLabels, before: list[list[int]], keys: Sequence[Key], segments: IntArray, segment: int
+    ) -> tuple[Told, IntArray]:
+        """Return the labels that come between the rows of a segment, and how many rows of their key come before."""
+        here = [i for i, rows in enumerate(before) if rows and segments[rows[-1]] == segment]
+        told = late.told(here, [self._place[late.keys[i]] for i in here])
+        counts = [int((segments[before[i]] == segment).sum()) for i in here]
+        return told, np.array(counts, dtype=np.int64)
 
     def behind(self, keys: Sequence[Key], times: IntArray) -> NDArray[np.bool_]:
         """Tell which rows belong to a window that is over for their key."""
@@ -84,7 +145,9 @@ class KeyedRounds:
 
     def answer_only(self, keys: Sequence[Key], proba: NDArray[Any]) -> Answers:
         """Answer rows by the priors of now; nothing is learned, and no key is added."""
-        return Answers(self.bank.predict_proba(keys, proba), self._look_up(keys, self.taken, 0) + 1)
+        proba = self.bank.predict_proba(keys, proba)
+        signs = self.bank.signs(keys)
+        return Answers(proba, self._look_up(keys, self.taken, 0) + 1, signs.alarm, signs.fallback)
 
     def pass_time(self, until: int) -> None:
         """Drop keys that expired by a time, and take in windows that ended by then."""
@@ -95,7 +158,8 @@ class KeyedRounds:
         if self._rounds.window and len(self.pending.places):
             ended = (self.pending.times // self._rounds.window + 1) * self._rounds.window <= until
             if ended.any():
-                self._learn(self.pending.take(ended))
+                over = self.pending.take(ended)
+                self._learn(over, self._due(over)[0])
                 self.pending = self.pending.take(~ended)
 
     def wake_at(self) -> int | None:
@@ -109,19 +173,38 @@ class KeyedRounds:
         """The prior of each key's open round."""
         return self.bank.prior(self.keys) if self._place else np.empty((0, len(self.bank.adapter.source_prior_)))
 
-    def _answer_rounds(self, new: Rows) -> Answers:
+    def signs(self) -> KeySigns:
+        """The trust signals of each key in its open round."""
+        return self.bank.signs(self.keys)
+
+    def _due(self, rows: Rows, by_now: NDArray[np.bool_] | None = None) -> tuple[Told, NDArray[np.bool_]]:
+        """Take from the queue the labels that are learned together with complete rounds; return them, and which."""
+        due = self.told.due(rows, self._rounds)
+        if by_now is not None:
+            due &= by_now
+        found, self.told = self.told.take(due), self.told.take(~due)
+        return found, due
+
+    def _answer_rounds(self, new: Rows, coming: tuple[Told, IntArray] | None = None) -> Answers:
         """Go through the rounds that the rows are in, all keys' first ones, then all keys' second ones."""
-        n_before, n = len(self.pending.places), len(new.places)
-        out = Answers(np.empty((n, new.proba.shape[1])), np.empty(n, dtype=np.int64))
+        n_before = len(self.pending.places)
+        out = Answers.empty(*new.proba.shape)
         touched = np.isin(self.pending.places, new.places)
         pending = self.pending.take(touched)
         rest, n_before = self.pending.take(~touched), len(pending.places)
         if n_before == 0 and new.proba.dtype != pending.proba.dtype:
             pending = Rows.none(new.proba.shape[1], new.proba.dtype)
         rows = pending.followed_by(new)
+        from_round = np.zeros(len(self.told.places), dtype=np.int64)  # of each label in the queue
+        if coming is not None:
+            told, before = coming
+            self.told = self.told.followed_by(told)
+            had = np.bincount(pending.places, minlength=int(told.places.max(initial=0)) + 1)[told.places]
+            after = (had + before) // self._rounds.rows if self._rounds.rows else np.zeros_like(before)
+            from_round = np.append(from_round, after)
         divided = Divided.of(rows, self._rounds)
         all_keys = self.keys
-        for begin, end in itertools.pairwise(divided.starts.tolist()):
+        for number, (begin, end) in enumerate(itertools.pairwise(divided.starts.tolist())):
             order, complete = divided.order[begin:end], divided.complete[begin:end]
             here = rows.take(order)
             if self._rounds.window:
@@ -131,8 +214,14 @@ class KeyedRounds:
                 places, to = here.places[asked], order[asked] - n_before
                 out.proba[to] = self.bank.predict_proba([all_keys[i] for i in places.tolist()], here.proba[asked])
                 out.rounds[to] = self.taken[places] + 1
+                distinct, of_row = np.unique(places, return_inverse=True)
+                signs = self.bank.signs([all_keys[i] for i in distinct.tolist()])
+                out.alarm[to], out.fallback[to] = signs.alarm[of_row], signs.fallback[of_row]
             if complete.any():
-                self._learn(here.take(complete))
+                over = here.take(complete)
+                due, which = self._due(over, from_round <= number)
+                from_round = from_round[~which]
+                self._learn(over, due)
         left = np.sort(divided.order[~divided.complete])
         open_rows = rows.take(left)
         self.pending = rest.followed_by(open_rows) if len(rest.places) else open_rows
@@ -149,15 +238,37 @@ class KeyedRounds:
             self.taken[places[idle]] += gaps[idle]
         self.windows[places] = windows
 
-    def _learn(self, rows: Rows) -> None:
-        """Take in one complete round of every key in the rows."""
+    def _learn(self, rows: Rows, told: Told) -> None:
+        """Take in one complete round of every key in the rows, after the labels that came until its end."""
         keys = self.keys
-        labels: Any = rows.labels if (rows.labels >= 0).any() else None
-        names = self.bank.adapter.class_names_
-        if labels is not None and names is not None:
-            labels = [None if column < 0 else names[column] for column in labels.tolist()]
-        self.bank.update([keys[i] for i in rows.places.tolist()], rows.proba, labels)
+        if len(told.places):
+            own, late = self._own_labels(rows, told)
+            rows = rows._replace(labels=own)
+            self.bank.update_labels([keys[i] for i in late.places.tolist()], late.names, self._named(late.labels))
+        labels: Any = self._named(rows.labels) if (rows.labels >= 0).any() else None
+        ids = [None if name == NO_NAME else name for name in rows.names.tolist()] if self._waits else None
+        self.bank.update([keys[i] for i in rows.places.tolist()], rows.proba, labels, ids=ids)
         self.taken[np.unique(rows.places)] += 1
+
+    def _own_labels(self, rows: Rows, told: Told) -> tuple[IntArray, Told]:
+        """Return the labels of rows with those that came for them, and the others, which are of earlier rounds."""
+        pairs = zip(rows.places.tolist(), rows.names.tolist(), strict=True)
+        index = {pair: i for i, pair in enumerate(pairs)}
+        labels, late = rows.labels.copy(), []
+        for i, pair in enumerate(zip(told.places.tolist(), told.names.tolist(), strict=True)):
+            row = index.get(pair)
+            if row is None:
+                late.append(i)
+            elif labels[row] < 0:
+                labels[row] = told.labels[i]
+            else:
+                self.unknown += 1
+        return labels, told.take(np.array(late, dtype=np.int64))
+
+    def _named(self, labels: IntArray) -> Any:
+        """Return labels as the bank takes them."""
+        names = self.bank.adapter.class_names_
+        return labels if names is None else [None if column < 0 else names[column] for column in labels.tolist()]
 
     def _segments(self, keys: Sequence[Key], times: IntArray) -> IntArray:
         """Count for each row how often its key had a gap of `expire` before it, within these rows."""
@@ -195,6 +306,8 @@ class KeyedRounds:
         new_place = np.cumsum(~gone) - 1
         kept = self.pending.take(~gone[self.pending.places])
         self.pending = kept._replace(places=new_place[kept.places])
+        told = self.told.take(~gone[self.told.places])
+        self.told = told._replace(places=new_place[told.places])
 
     def _places(self, keys: Sequence[Key]) -> IntArray:
         """The places of keys, of which new ones are added."""
@@ -221,9 +334,13 @@ class KeyedRounds:
             "pending_proba": self.pending.proba,
             "pending_labels": self.pending.labels,
             "pending_times": self.pending.times,
+            "pending_names": self.pending.names,
+            "told": self.told._asdict(),
+            "missed": self.unknown + self.bank.missed_labels_,
             "held": np.array([self._place[key] for key in state["_keys"]], dtype=np.int64),
             "trackers": state["_state"],
             "signs": state.get("_trust", {}),
+            "unlabelled": state.get("_waiting", {}),
             "expired": self.expired,
         }
 
@@ -232,10 +349,10 @@ class KeyedRounds:
         keys = state["keys"]
         self._place = {key: place for place, key in enumerate(keys)}
         self.taken, self.windows, self.seen = state["taken"].copy(), state["windows"].copy(), state["seen"].copy()
-        self.pending = Rows(
-            state["pending_places"], state["pending_proba"], state["pending_labels"], state["pending_times"]
-        )
-        self.expired = state["expired"]
+        self.pending = Rows(*(state[f"pending_{name}"] for name in ("places", "proba", "labels", "times", "names")))
+        self.told = Told(**state["told"])
+        unlabelled = state.get("unlabelled") or {}
+        self.expired, self.unknown = state["expired"], state["missed"] - unlabelled.get("missed", 0)
         held = state["held"].tolist()
         self.bank.set_state(
             {
@@ -244,5 +361,6 @@ class KeyedRounds:
                 "_last_seen": np.zeros(len(held), dtype=np.int64),
                 "_state": state["trackers"],
                 **({"_trust": state["signs"]} if state.get("signs") else {}),
+                **({"_waiting": unlabelled} if unlabelled else {}),
             }
         )

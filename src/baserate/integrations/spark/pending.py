@@ -8,21 +8,25 @@ from numpy.typing import NDArray
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import IntArray
 
+NO_NAME = -(1 << 63)
+
 
 class Rows(NamedTuple):
     """Rows of keys, each key's in order: the key's place, the probabilities as given, the label or -1, the time.
 
-    Times are microseconds since 1970, and 0 where there are none. `proba` is float32 or float64, as it came.
+    Times are microseconds since 1970, and 0 where there are none. `proba` is float32 or float64, as it came. `names`
+    are ids as numbers, `NO_NAME` without one.
     """
 
     places: IntArray
     proba: NDArray[Any]
     labels: IntArray
     times: IntArray
+    names: IntArray
 
     def take(self, which: Any) -> "Rows":
         """Some of the rows."""
-        return Rows(self.places[which], self.proba[which], self.labels[which], self.times[which])
+        return Rows(*(array[which] for array in self))
 
     def followed_by(self, other: "Rows") -> "Rows":
         """These rows, then others."""
@@ -32,7 +36,38 @@ class Rows(NamedTuple):
     def none(cls, n_classes: int, dtype: Any = np.float64) -> "Rows":
         """No rows."""
         whole = np.empty(0, dtype=np.int64)
-        return cls(whole, np.empty((0, n_classes), dtype), whole, whole)
+        return cls(whole, np.empty((0, n_classes), dtype), whole, whole, whole)
+
+
+class Told(NamedTuple):
+    """Labels that came later than their rows: the key's place, the row's name, its class, and when the label came."""
+
+    places: IntArray
+    names: IntArray
+    labels: IntArray
+    times: IntArray
+
+    def take(self, which: Any) -> "Told":
+        """Some of the labels."""
+        return Told(*(array[which] for array in self))
+
+    def followed_by(self, other: "Told") -> "Told":
+        """These labels, then others."""
+        return Told(*map(np.concatenate, zip(self, other, strict=True)))
+
+    @classmethod
+    def none(cls) -> Self:
+        """No labels."""
+        return cls(*[np.empty(0, dtype=np.int64)] * 4)
+
+    def due(self, rows: Rows, rounds: Rounds) -> NDArray[np.bool_]:
+        """Tell which labels are learned together with rounds that are complete: those that came before their end."""
+        here, first = np.unique(rows.places, return_index=True)
+        if rounds.rows:
+            return np.isin(self.places, here)
+        last = np.full(int(max(here.max(initial=-1), self.places.max(initial=-1))) + 1, np.iinfo(np.int64).min)
+        last[here] = rows.times[first] // rounds.window
+        return np.asarray(self.times // rounds.window <= last[self.places])
 
 
 class Divided(NamedTuple):

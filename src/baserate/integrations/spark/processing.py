@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from baserate.bank.late_labels import numbered
 from baserate.class_labels import to_columns
 from baserate.integrations.spark._pyspark import pyarrow
 from baserate.integrations.spark.bucket import Opened, Plan, close_bucket, open_bucket
-from baserate.integrations.spark.keyed_rounds import Answers, KeyedRounds
+from baserate.integrations.spark.keyed_rounds import Answers, KeyedRounds, LateLabels
+from baserate.integrations.spark.pending import NO_NAME
 from baserate.protocols import IntArray
 
 
@@ -124,18 +126,51 @@ def _answer(table: Any, keyed: KeyedRounds, columns: Columns, plan: Plan) -> lis
     keys = keys_of(table, columns)
     times = None if columns.time is None else times_of(table, columns)
     late = np.zeros(len(table), dtype=bool) if times is None else keyed.behind(keys, times)
+    late &= ~_only_labels(table, columns, plan)
     if late.any():
         over, table = table.filter(pyarrow().array(late)), table.filter(pyarrow().array(~late))
         keys, times = keys_of(table, columns), times_of(table, columns)
     else:
         over = table.slice(0, 0)
     first = _answer_late(over, keyed, columns, plan)
-    taken = keyed.take_in(keys, _proba(table, columns), _labels(table, columns, plan), times)
-    return [first, _with_answers(table, taken, plan)]
+    told = _only_labels(table, columns, plan)
+    late_labels = _late_labels(table, told, columns, plan) if told.any() else None
+    only_labels, table = table.filter(pyarrow().array(told)), table.filter(pyarrow().array(~told))
+    times = None if times is None else times[~told]
+    keys, names = keys_of(table, columns), _names(table, columns) if plan.waits else None
+    taken = keyed.take_in(keys, _proba(table, columns), _labels(table, columns, plan), times, names, late_labels)
+    return [first, _with_answers(table, taken, plan), _without_answers(only_labels, plan)]
+
+
+def _only_labels(table: Any, columns: Columns, plan: Plan) -> NDArray[np.bool_]:
+    """Tell which rows have a label and no probability: the label of an earlier row with the same id."""
+    missing = np.zeros(len(table), dtype=bool)
+    if plan.waits and columns.labels is not None and columns.id is not None:
+        missing = np.logical_and.reduce([table.column(name).is_null().to_numpy() for name in columns.proba])
+        missing &= table.column(columns.labels).is_valid().to_numpy()
+        missing &= table.column(columns.id).is_valid().to_numpy()
+    return missing
+
+
+def _late_labels(table: Any, told: NDArray[np.bool_], columns: Columns, plan: Plan) -> LateLabels:
+    rows = table.filter(pyarrow().array(told))
+    times = np.zeros(len(rows), dtype=np.int64) if columns.time is None else times_of(rows, columns)
+    before: IntArray = np.cumsum(~told, dtype=np.int64)[told]
+    return LateLabels(keys_of(rows, columns), _names(rows, columns), _labels(rows, columns, plan), times, before)
+
+
+def _names(table: Any, columns: Columns) -> IntArray:
+    """Return the ids of rows as numbers."""
+    names, has = numbered(table.column(columns.id).to_pylist(), len(table))
+    return np.where(has, names, NO_NAME)
 
 
 def _answer_late(table: Any, keyed: KeyedRounds, columns: Columns, plan: Plan) -> Any:
-    """Answer rows that came too late to be taken in."""
+    """Answer rows that came too late to be taken in; such labels are not learned."""
+    told = _only_labels(table, columns, plan)
+    if told.any():
+        rows = _answer_late(table.filter(pyarrow().array(~told)), keyed, columns, plan)
+        return pyarrow().concat_tables([rows, _without_answers(table.filter(pyarrow().array(told)), plan)])
     answers = keyed.answer_only(keys_of(table, columns), _proba(table, columns))
     return _with_answers(table, answers, plan)
 
@@ -157,7 +192,7 @@ def _proba(table: Any, columns: Columns) -> NDArray[Any]:
     return np.column_stack([column.to_numpy() for column in each])
 
 
-_LATE_LABELS = " Labels that come later, in rows without probabilities, are not taken: Bank has no late labels yet."
+_LATE_LABELS = " For labels that come later, in rows without probabilities, give options['wait']."
 
 
 def _labels(table: Any, columns: Columns, plan: Plan) -> IntArray:
@@ -168,13 +203,24 @@ def _labels(table: Any, columns: Columns, plan: Plan) -> IntArray:
 
 
 def _with_answers(table: Any, answers: Answers, plan: Plan) -> Any:
-    """Return rows with the columns that `baserate adapt` adds; keys have no warnings, which are null."""
+    """Return rows with the columns that `baserate adapt` adds."""
     pa = pyarrow()
     best = pa.array(np.argmax(answers.proba, axis=1) if len(table) else [], pa.int32())
     added = {f"adapted_p_{name}": pa.array(answers.proba[:, c]) for c, name in enumerate(plan.names)}
     added["adapted_label"] = pa.array(plan.names).take(best)
     added["adapted_round"] = pa.array(answers.rounds)
-    added["adapted_alarm"] = added["adapted_fallback"] = pa.nulls(len(table), pa.bool_())
+    added["adapted_alarm"], added["adapted_fallback"] = pa.array(answers.alarm), pa.array(answers.fallback)
     for name, values in added.items():
         table = table.append_column(name, values)
+    return table
+
+
+def _without_answers(table: Any, plan: Plan) -> Any:
+    """Return rows of late labels with the same columns, which are null."""
+    pa = pyarrow()
+    kinds = dict.fromkeys([f"adapted_p_{name}" for name in plan.names], pa.float64())
+    kinds |= {"adapted_label": pa.string(), "adapted_round": pa.int64()}
+    kinds |= {"adapted_alarm": pa.bool_(), "adapted_fallback": pa.bool_()}
+    for name, kind in kinds.items():
+        table = table.append_column(name, pa.nulls(len(table), kind))
     return table

@@ -31,16 +31,26 @@ class Recipe(NamedTuple):
     expire: int
     buckets: int
     names: list[str]
+    model: str
+    waits: bool
     columns: Columns
     empty: bytes  # a table of the input's columns without rows
 
     def plan(self) -> Plan:
         """The plan, which is made once in each worker."""
-        mark = hashlib.sha256(self.adapter).hexdigest() + repr(self[1:5])
+        mark = hashlib.sha256(self.adapter).hexdigest() + repr(self[1:7])
         if mark not in _plans:
             _plans.clear()
             adapter = loads(self.adapter, name="the fitted adapter")
-            _plans[mark] = make_plan(adapter, self.rounds, expire=self.expire, buckets=self.buckets, names=self.names)
+            _plans[mark] = make_plan(
+                adapter,
+                self.rounds,
+                expire=self.expire,
+                buckets=self.buckets,
+                names=self.names,
+                model=self.model,
+                waits=self.waits,
+            )
         return _plans[mark]
 
 
@@ -86,6 +96,7 @@ class BucketProcessor:
 
     def __init__(self, recipe: Recipe, watermarked: bool) -> None:
         self._recipe, self._watermarked = recipe, watermarked
+        self._plan: Plan | None = None  # made on the worker, once for all buckets of a task
 
     def init(self, handle: Any) -> None:
         """Name the state that Spark keeps for each bucket."""
@@ -108,8 +119,9 @@ class BucketProcessor:
         watermark = timer_values.getCurrentWatermarkInMs() * _MICROS if self._watermarked else None
         held = self._state.get()
         blob = None if held is None else bytes(held[0])
-        recipe = self._recipe
-        done = process(blob, table, recipe.plan(), recipe.columns, watermark)
+        if self._plan is None:
+            self._plan = self._recipe.plan()
+        done = process(blob, table, self._plan, self._recipe.columns, watermark)
         self._state.update((done.blob,))
         if self._watermarked and done.wake_at is not None:
             # A timer fires once the watermark has reached its millisecond.

@@ -33,6 +33,12 @@ def read_rounds(rounds: object) -> Rounds:
     return Rounds(check_integer(rounds, "rounds", 1), 0)
 
 
+def rounds_of(text: str) -> Rounds:
+    """Return the rounds that a state names: see `Rounds.text`."""
+    number, _, unit = text.partition(" ")
+    return Rounds(int(number), 0) if unit == "rows" else Rounds(0, int(number))
+
+
 def read_duration(text: object, name: str) -> int:
     """Return a duration such as ``"15min"`` or ``"30d"`` in microseconds."""
     found = re.fullmatch(r"\s*([1-9][0-9]{0,5})\s*(s|min|h|d)\s*", text) if isinstance(text, str) else None

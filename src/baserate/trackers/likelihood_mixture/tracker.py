@@ -346,6 +346,10 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         self._predicted = None
         late_labels.correct_round(State(*(array[0] for array in self._state)), note, rows, checked)
 
+    def correct_row(self, state: State, row: int, note: Note, proba: FloatArray, labels: IntArray) -> None:
+        """Do `correct` for one of many keys, in place; nothing is checked."""
+        late_labels.correct_round(State(*(array[row] for array in state)), note, proba, labels)
+
     def new_state(self, births: FloatArray) -> State:
         """Return the initial state of ``len(births)`` keys."""
         return new_state(births, light=self.light)

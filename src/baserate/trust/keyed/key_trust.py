@@ -179,6 +179,21 @@ class KeyTrust:
         self._check(seen)
         self._rehearse(places[_crosses(before, state.rows[places, 0])], tracked)
 
+    def take_late(self, place: int, numbers: IntArray, right: NDArray[np.bool_], confidence: FloatArray) -> None:
+        """Count labels of samples of a stream that were taken in before; those of the number -1 are left out."""
+        kept = numbers >= 0
+        if self.parts.accuracy is not None and kept.any():
+            ages = self.state.rows[place, 0] - 1 - numbers[kept]
+            self._window(place).take_late(ages, right[kept], confidence[kept])
+
+    def _window(self, place: int) -> AccuracyEstimate:
+        """Return the accuracy's window of a stream, which shares its arrays."""
+        if self.parts.accuracy is None:
+            raise ValueError("an accuracy needs a labelled holdout with every class; fit on one.")
+        state = self.state
+        sums = (state.sizes, state.confidence, state.outputs, state.priors, state.labelled)
+        return self.parts.accuracy.of_window(int(state.part[place]), *(array[place] for array in sums))
+
     def _compare(self, seen: KeyedRounds, before: IntArray) -> None:
         """Compare neighbours; the first ones early, and once more from the beginning."""
         state, places = self.state, seen.places
@@ -331,11 +346,7 @@ class KeyTrust:
 
     def estimate(self, place: int, prior: FloatArray, level: float) -> tuple[Accuracy, str]:
         """Return the estimated accuracy of a stream's last rows, and why it is in doubt; see `AccuracyEstimate`."""
-        if self.parts.accuracy is None:
-            raise ValueError("an accuracy needs a labelled holdout with every class; fit on one.")
-        state = self.state
-        sums = (state.sizes, state.confidence, state.outputs, state.priors, state.labelled)
-        own = self.parts.accuracy.of_window(int(state.part[place]), *(array[place] for array in sums))
+        own = self._window(place)
         found = own.estimate(level)
         if own.labels_suffice_:
             return found, ""
