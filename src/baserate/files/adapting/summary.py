@@ -74,6 +74,7 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "low": _by_class(names, band[:, 0]),
         "high": _by_class(names, band[:, 1]),
         "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
+        "accuracy_in_doubt": adapter.accuracy_in_doubt_.replace(": see assumption_findings_", ""),
         "evidence": adapter.assumption_evidence_,
         "alarm": adapter.assumption_alarm_,
         "alarm_at": 1.0 / adapter.alpha if adapter.alpha else None,
@@ -254,9 +255,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
         return [*said, *_on_keys(found), *_places(found)]
     accuracy = found["accuracy"]
     if accuracy["value"] == accuracy["value"]:
+        doubt = found["accuracy_in_doubt"]
         said.append(
             f"Estimated accuracy now: {100 * accuracy['value']:.1f} % ({100 * accuracy['low']:.1f} to "
             f"{100 * accuracy['high']:.1f} %), if only the class mix has changed."
+            + (f" In doubt: {doubt[0].lower()}{doubt[1:]}" if doubt else "")
         )
     if not found["alarm"]:
         said.append(_assumption(found))
