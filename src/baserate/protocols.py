@@ -159,6 +159,13 @@ class ExpertTracker(Tracker, Protocol):
 
 
 @runtime_checkable
+class KeyedExpertTracker(ExpertTracker, Protocol):
+    """A tracker that shows its experts, and those of one of the many keys whose state it has made."""
+
+    def of_key(self, state: Any, row: int) -> ExpertTracker: ...
+
+
+@runtime_checkable
 class BindableTracker(Tracker, Protocol):
     """A tracker that uses what its adapter knows: the source prior, and the quality of the estimates."""
 

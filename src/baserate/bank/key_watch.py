@@ -1,5 +1,6 @@
 """KeyWatch: the trust signals of a bank's keys, as long as its adapter asks for any."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,10 +126,23 @@ class KeyWatch:
 
     def estimates(self, places: IntArray, priors: FloatArray, level: float) -> list[tuple[Accuracy, str]]:
         """Return the estimated accuracy of keys that are held, given their class mixes, and why each is in doubt."""
+        trust = self._required()
+        return [trust.estimate(place, prior, level) for place, prior in zip(places.tolist(), priors, strict=True)]
+
+    def intervals(
+        self, places: IntArray, priors: FloatArray, tracker: Callable[[int], Any], level: float
+    ) -> FloatArray:
+        """Return limits of the class mix of keys that are held, (m, k, 2); `tracker` returns the tracker at a place."""
+        trust, found = self._required(), np.empty((*priors.shape, 2))
+        for i, place in enumerate(places.tolist()):
+            found[i] = trust.interval(place, priors[i], tracker(place), level)
+        return found
+
+    def _required(self) -> KeyTrust:
         trust = self.trust
         if trust is None:
             raise ValueError("the adapter has alpha=None, and keys no trust signals; fit one with an alpha.")
-        return [trust.estimate(place, prior, level) for place, prior in zip(places.tolist(), priors, strict=True)]
+        return trust
 
     def get_state(self) -> dict[str, Any] | None:
         """Return the arrays of the keys that are held, or None."""
@@ -140,4 +154,4 @@ class KeyWatch:
         self._trust, self._places, self._held = None, n, n
         trust = self.trust
         if trust is not None and state is not None:
-            trust.state = State(**{name: array.copy() for name, array in state.items()})
+            trust.state = trust.born(n)._replace(**{name: array.copy() for name, array in state.items()})

@@ -1,5 +1,6 @@
 """Base classes of trackers: of any, and of those whose state has a bounded size."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -120,6 +121,12 @@ class BankedTracker(BaseTracker):
     def update_rows(self, state: Any, rows: IntArray, z: FloatArray, evidence: Evidence | None = None) -> None:
         """Update each of some keys with one estimate, in place; no key twice."""
         raise NotImplementedError
+
+    def of_key(self, state: Any, row: int) -> Self:
+        """Return a tracker that stands where one of many keys does; it has a copy of that key's state."""
+        one = copy.copy(self)
+        one._state = type(state)(*(array[row : row + 1].copy() for array in state))
+        return one
 
     def restart(self, birth: ArrayLike) -> None:
         """Forget everything, and predict `birth` until the next update."""

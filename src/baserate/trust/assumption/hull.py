@@ -204,12 +204,7 @@ def look_where_due(
     strongest : Look or None
         None if there was no look.
     """
-    found: list[Look] = []
-    if sizes[0] >= _due(looks):
-        while _due(looks + 1) <= sizes[0]:
-            looks += 1  # after a large batch, only the last look that is due
-        found += _look(holdout, counts[0], _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
-        looks += 1
+    looks, found = _look_at_whole(holdout, counts[0], int(sizes[0]), looks)
     for window in range(1, len(WINDOWS)):
         if sizes[window] >= WINDOWS[window]:
             turn = int(turns[window])
@@ -219,6 +214,20 @@ def look_where_due(
             sizes[window] = 0
             turns[window] += 1
     return looks, max(found, key=lambda look: look.log, default=None)
+
+
+def look_at_whole(holdout: Counted, counts: NDArray[Any], size: int, looks: int) -> tuple[int, Look | None]:
+    """Look at a whole stream where that is due, as `look_where_due` does, and at no window."""
+    looks, found = _look_at_whole(holdout, counts, size, looks)
+    return looks, max(found, key=lambda look: look.log, default=None)
+
+
+def _look_at_whole(holdout: Counted, counts: NDArray[Any], size: int, looks: int) -> tuple[int, list[Look]]:
+    if size < _due(looks):
+        return looks, []
+    while _due(looks + 1) <= size:
+        looks += 1  # after a large batch, only the last look that is due
+    return looks + 1, _look(holdout, counts, _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
 
 
 @compiled

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from baserate.protocols import FloatArray, IntArray
+from baserate.protocols import ExpertTracker, FloatArray, IntArray
 from baserate.trust.accuracy import NO_LABELS, NO_WEIGHTS, Accuracy, AccuracyEstimate
-from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_where_due, looks_are_due
+from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_at_whole, look_where_due, looks_are_due
 from baserate.trust.assumption.rounding import normalised, rounded, row_grids
+from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import judge, limits, sum_of_classes
 from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart, widened
 from baserate.trust.gate import IN_DOUBT, Gate, alarm_lasts
@@ -43,6 +44,8 @@ class KeyParts(NamedTuple):
     gate : Gate or None
     accuracy : AccuracyEstimate or None
         None without a labelled holdout that has every class.
+    band : PriorBand or None
+        The same.
     memory : int
         Of `SerialDependence`.
     """
@@ -55,6 +58,7 @@ class KeyParts(NamedTuple):
     untested: str
     gate: Gate | None
     accuracy: AccuracyEstimate | None
+    band: PriorBand | None
     memory: int
 
     @classmethod
@@ -63,9 +67,9 @@ class KeyParts(NamedTuple):
         if monitor.alpha is None:
             return None
         hull, grid = monitor.check_.hull() if monitor.checks_ else (None, 0)
-        accuracy = monitor.accuracy_estimate() if monitor.known_ else None
-        memory = monitor.dependence_.memory
-        return cls(monitor.alpha, gated, monitor.source_prior_, hull, grid, monitor.untested_, gate, accuracy, memory)
+        accuracy, band = (monitor.accuracy_estimate(), monitor.prior_band()) if monitor.known_ else (None, None)
+        memory, source = monitor.dependence_.memory, monitor.source_prior_
+        return cls(monitor.alpha, gated, source, hull, grid, monitor.untested_, gate, accuracy, band, memory)
 
     @property
     def n_cells(self) -> int:
@@ -211,24 +215,43 @@ class KeyTrust:
         grids = np.full(len(places), self.parts.grid)
         if on.any():
             grids, alike = self._on_grids(seen, on)
-        count_cells(alike, seen.starts, MOST, places, hull.cells.centres, hull.cells.edges, state.cells, state.windows)
+        alarmed = state.alarms[places, 0] >= 0
+        count_cells(
+            alike, seen.starts, MOST, places, hull.cells.centres, hull.cells.edges, state.cells, state.whole, alarmed,
+            state.windows,
+        )  # fmt: skip
         for j in np.flatnonzero(looks_are_due(state.windows[:, 0], state.looks, places)).tolist():
-            place = int(places[j])
+            place, holdout = int(places[j]), hull.holdout(int(grids[j]))
             sizes, turns = state.windows[place]
-            looks, look = look_where_due(
-                hull.holdout(int(grids[j])), state.cells[place], sizes, turns, int(state.looks[place])
+            state.looks[place], look = look_where_due(
+                holdout, state.cells[place], sizes, turns, int(state.looks[place])
             )
-            state.looks[place] = looks
             if look is not None and look.log > state.evidence[place, 0]:
-                state.evidence[place] = np.maximum(state.evidence[place], min(look.log, MOST_EVIDENCE))
                 state.evidence[place, 0] = min(look.log, MOST_EVIDENCE)
+                if not alarmed[j]:
+                    state.evidence[place, 1] = state.evidence[place, 0]
                 if state.evidence[place, 0] >= -np.log(self.parts.alpha):
                     self._raise_alarm(place)
+        if alarmed.any():
+            self._look_past_alarms(hull, places[alarmed], grids[alarmed])
+
+    def _look_past_alarms(self, hull: HullTest, places: IntArray, grids: IntArray) -> None:
+        """Look at whole streams where that is due, as if they had had no alarm, so that evidence grows with rows."""
+        state = self.state
+        sizes = state.whole[places, : len(hull.cells.centres)].sum(axis=1)
+        for place, grid, n in zip(places.tolist(), grids.tolist(), sizes.tolist(), strict=True):
+            state.whole_looks[place], look = look_at_whole(
+                hull.holdout(grid), state.whole[place], n, int(state.whole_looks[place])
+            )
+            if look is not None:
+                state.evidence[place, 1] = max(state.evidence[place, 1], min(look.log, MOST_EVIDENCE))
 
     def _raise_alarm(self, place: int) -> None:
         """Note an alarm, and check anew, so that its end can be seen."""
         state = self.state
-        now, (_, lasted, began) = state.rows[place, 1], state.alarms[place]
+        now, (last, lasted, began) = state.rows[place, 1], state.alarms[place]
+        if last < 0:
+            state.whole[place], state.whole_looks[place] = state.cells[place, 0], state.looks[place]
         state.alarms[place] = now, alarm_lasts(now - began, lasted), now
         state.evidence[place, 0] = 0.0
         self._check_anew(place)
@@ -252,6 +275,7 @@ class KeyTrust:
         least = self.parts.grid
         turned = np.maximum(own, least) != np.maximum(was, least)
         self._check_anew(seen.places[turned])
+        self.state.whole[seen.places[turned]] = 0
         alike = seen.raw.copy()
         if least > 0:
             coarse = np.repeat(own < least, sizes)
@@ -305,8 +329,12 @@ class KeyTrust:
         return KeySigns(state.rows[places, 0], np.exp(logs), alarm, state.dependent[places].copy(), part, part < 1.0)
 
     def p_values(self, places: IntArray) -> FloatArray:
-        """Return for each stream an upper limit of the probability of the evidence that it has had, if all is well."""
-        return np.asarray(np.exp(-self.state.evidence[places].max(axis=1)))
+        """Return for each stream an upper limit of the probability of the evidence that it has had, if all is well.
+
+        That is the check's until its first alarm, and from there on its looks at the whole stream, as if there had been
+        no alarm.
+        """
+        return np.asarray(np.exp(-self.state.evidence[places, 1]))
 
     def doubt(self, place: int, prior: FloatArray) -> Doubt:
         """Return the doubt about estimates of a stream that rely on label shift, given its class mix."""
@@ -328,6 +356,12 @@ class KeyTrust:
                 unknown=0.0,
             )
         )
+
+    def interval(self, place: int, prior: FloatArray, tracker: ExpertTracker, level: float) -> FloatArray:
+        """Return limits of each class's share in a stream, (k, 2), the wider the more is in doubt; see `PriorBand`."""
+        if self.parts.band is None:
+            raise ValueError("a band needs a labelled holdout with every class; fit on one.")
+        return widened(self.parts.band.interval(prior, tracker, level), self.doubt(place, prior).degree)
 
     def estimate(self, place: int, prior: FloatArray, level: float) -> tuple[Accuracy, str]:
         """Return the estimated accuracy of a stream's last rows, and why it is in doubt; see `AccuracyEstimate`."""
