@@ -236,3 +236,37 @@ def test_evidence_of_a_key_grows_past_its_first_alarm(adapter):
     assert p_values[-1] >= np.exp(-hull.log_evidence) * (1.0 - 1e-9)
     whole = hull._counts[0]
     np.testing.assert_array_equal(bank._watch.trust.state.whole[0], whole)
+
+
+def many(bank, rounds, seed, power=1.0):
+    """Two hundred keys with two rows in a round, each with a class mix of its own."""
+    rng = np.random.default_rng(seed)
+    mixes = rng.dirichlet(np.ones(K), 200)
+    for _ in range(rounds):
+        rows = [outputs(2, rng, mix, power)[0] for mix in mixes]
+        bank.update(np.repeat(np.arange(200), 2), np.vstack(rows))
+
+
+def test_all_keys_together_tell_what_none_of_them_can(adapter):
+    broken, calm = Bank(adapter), Bank(adapter)
+    many(broken, 20, seed=23, power=0.6)
+    many(calm, 20, seed=23)
+    assert broken.assumption_evidence_ > 1000.0
+    assert not broken.signs().alarm.any()
+    assert calm.assumption_evidence_ < 20.0
+    again = loads(dumps(broken))
+    assert again.assumption_evidence_ == broken.assumption_evidence_
+    many(again, 3, seed=29)
+    many(broken, 3, seed=29)
+    assert dumps(again) == dumps(broken)
+    broken.adapter.refit(*outputs(500, np.random.default_rng(9)))
+    assert broken.assumption_evidence_ == 1.0
+
+
+def test_rounded_keys_do_not_speak_for_all(adapter):
+    bank, rng = Bank(adapter), np.random.default_rng(31)
+    for _ in range(40):
+        rounded = outputs(50, rng)[0].round(2)
+        rounded[:, -1] = 1.0 - rounded[:, :-1].sum(axis=1)
+        bank.update(["rounded"] * 50 + ["exact"] * 50, np.vstack([np.abs(rounded), outputs(50, rng)[0]]))
+    assert bank.assumption_evidence_ < 20.0

@@ -137,6 +137,15 @@ class Bank(Component, saved_as="bank"):
         keys = self.keys
         return [keys[place] for place in self._watch.changed(level)]
 
+    @property
+    def assumption_evidence_(self) -> float:
+        """Evidence against label shift of all keys together, 1 for none.
+
+        By chance, it reaches 1 / alpha with probability alpha. It tells of a model that has changed for many keys, even
+        if none of them has rows enough to show it.
+        """
+        return float(np.exp(self._watch.pooled_log))
+
     @guarded
     def estimated_accuracy(self, keys: Keys, level: float = 0.9) -> list[Accuracy]:
         """Return the estimated accuracy of each key's last rows, up to 5,000: see `RegressAndReweight`."""
@@ -364,8 +373,8 @@ class Bank(Component, saved_as="bank"):
         return check_keys(keys, held=self._row)
 
     def get_state(self) -> dict[str, Any]:
-        used, trust = len(self._row), self._watch.get_state()
-        return ({} if trust is None else {"_trust": trust}) | {
+        used = len(self._row)
+        return self._watch.get_state() | {
             "rounds_": self.rounds_,
             "_keys": self.keys,
             "_state": {name: array[:used] for name, array in self._state._asdict().items()},
@@ -377,7 +386,7 @@ class Bank(Component, saved_as="bank"):
         self._state = type(self._state)(**{name: array.copy() for name, array in state["_state"].items()})
         self._row = {key: row for row, key in enumerate(state["_keys"])}
         self.rounds_ = state["rounds_"]
-        self._watch.set_state(len(self._row), state.get("_trust"))
+        self._watch.set_state(len(self._row), state.get("_trust"), state.get("_pooled"))
         return self
 
     def __sklearn_clone__(self) -> Self:

@@ -1,5 +1,6 @@
 """KeyWatch: the trust signals of a bank's keys, as long as its adapter asks for any."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from baserate.bank.grouping import Groups
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.trust import Accuracy
+from baserate.trust.assumption.hull import HullTest
 from baserate.trust.keyed import KeyedRounds, KeySigns, KeyTrust, State
 
 
@@ -144,14 +146,25 @@ class KeyWatch:
             raise ValueError("the adapter has alpha=None, and keys no trust signals; fit one with an alpha.")
         return trust
 
-    def get_state(self) -> dict[str, Any] | None:
-        """Return the arrays of the keys that are held, or None."""
+    @property
+    def pooled_log(self) -> float:
+        """Logarithm of the evidence against label shift of all keys together."""
         trust = self.trust
-        return None if trust is None else {name: array[: self._held] for name, array in trust.state._asdict().items()}
+        return 0.0 if trust is None or trust.pooled is None else trust.pooled.log_evidence
 
-    def set_state(self, n: int, state: dict[str, Any] | None) -> None:
+    def get_state(self) -> dict[str, Any]:
+        """Return the arrays of the keys that are held, and the check of all of them, as far as there are any."""
+        trust = self.trust
+        if trust is None:
+            return {}
+        found: dict[str, Any] = {"_trust": {name: array[: self._held] for name, array in trust.state._asdict().items()}}
+        return found if trust.pooled is None else found | {"_pooled": trust.pooled}
+
+    def set_state(self, n: int, state: dict[str, Any] | None, pooled: HullTest | None) -> None:
         """Restore the arrays of n keys; without any, as in states of earlier versions, signals begin now."""
         self._trust, self._places, self._held = None, n, n
         trust = self.trust
         if trust is not None and state is not None:
             trust.state = trust.born(n)._replace(**{name: array.copy() for name, array in state.items()})
+        if trust is not None and pooled is not None:
+            trust.pooled = copy.copy(pooled)

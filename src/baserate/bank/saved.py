@@ -4,6 +4,7 @@ from typing import Any
 
 from baserate.adapters import RegressAndReweight
 from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
+from baserate.trust.assumption.hull import HullTest
 from baserate.trust.keyed import saved_arrays
 
 
@@ -36,6 +37,9 @@ def _check_keys_and_state(saved: Saved) -> str:
             return "has trust signals that its adapter's parameters do not ask for"
         sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
         saved_arrays(_n_cells(adapter)).check(saved.state["_trust"], "_trust", sizes)
+    pooled = saved.state.get("_pooled")
+    if pooled is not None and pooled.state["_counts"].shape[1] != _n_cells(adapter):
+        return "has a check of all keys that its adapter's holdout does not go with"
     return ""
 
 
@@ -47,7 +51,8 @@ SAVED = Saves(
         "_last_seen": ints("keys", low=0),
         "_state": Plain(),
         "_trust": Plain(),
+        "_pooled": Part(HullTest, {"k": "k"}, fitted=True),
     },
-    optional=("_trust",),
+    optional=("_trust", "_pooled"),
     check=_check_keys_and_state,
 )

@@ -46,9 +46,12 @@ def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
 
 def _keys(bank: Bank) -> dict[str, Any]:
     """How many keys there are, and which of them are in doubt."""
-    signs, changed = bank.signs(), bank.changed_keys()
+    signs, changed, alpha = bank.signs(), bank.changed_keys(), bank.adapter.alpha
+    evidence = bank.assumption_evidence_
     return {
         "keys": len(bank),
+        "evidence_of_all_keys": evidence,
+        "all_keys_in_alarm": alpha is not None and evidence >= 1.0 / alpha,
         "keys_in_alarm": int(signs.alarm.sum()),
         "keys_held_back": int(signs.fallback.sum()),
         "keys_changed": len(changed),
@@ -278,6 +281,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
 def _on_keys(found: dict[str, Any]) -> list[str]:
     """The sentences on keys in doubt."""
     said = []
+    if found["all_keys_in_alarm"]:
+        said.append(
+            f"All keys together show drift beyond the class mix (evidence {found['evidence_of_all_keys']:.3g}): check "
+            "the data of all of them, also of those that have too few rows to show it."
+        )
     if found["keys_changed"]:
         left = found["keys_changed"] - len(found["changed"])
         more = f" and {left:,} more" if left > 0 else ""

@@ -1,134 +1,29 @@
 """KeyTrust: the trust signals of many streams that share a model, as arrays."""
 
+import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baserate.protocols import ExpertTracker, FloatArray, IntArray
-from baserate.trust.accuracy import NO_LABELS, NO_WEIGHTS, Accuracy, AccuracyEstimate
+from baserate.trust.accuracy import NO_LABELS, NO_WEIGHTS, Accuracy
 from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_at_whole, look_where_due, looks_are_due
 from baserate.trust.assumption.rounding import normalised, rounded, row_grids
-from baserate.trust.bands import PriorBand
 from baserate.trust.dependence import judge, limits, sum_of_classes
 from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart, widened
 from baserate.trust.gate import IN_DOUBT, Gate, alarm_lasts
 from baserate.trust.gate.gate import MOVED as REHEARSED_BEYOND
 from baserate.trust.keyed.counting import count_cells, count_pairs, count_windows
+from baserate.trust.keyed.parts import KeyedRounds, KeyParts, KeySigns
 from baserate.trust.keyed.state import State, new_state
-from baserate.trust.monitor import COLLECTED, EARLY, MOST, TrustMonitor
+from baserate.trust.monitor import COLLECTED, EARLY, MOST
 
 _ALIKE = 0.1  # class mixes that differ by less in every class share a part of the accuracy's window
 _STEP = 0.25  # of log-odds, to which class mixes are rounded before they are rehearsed
 _LOWEST = -20.0  # log-odds to the source's, below which a class is as good as gone
 _REMEMBERED = 20_000  # rehearsals
-
-
-class KeyParts(NamedTuple):
-    """Fitted parts that all streams share.
-
-    Attributes
-    ----------
-    alpha : float
-        The acceptable probability of a false alarm, of each stream.
-    gated : bool
-        Whether the correction is held back where it is in doubt.
-    source_prior : (k,) array
-    hull : HullTest or None
-        The check of label shift; None where nothing is tested.
-    grid : int
-        The grid that the holdout's outputs are on.
-    untested : str
-        Why nothing is tested; empty if it is.
-    gate : Gate or None
-    accuracy : AccuracyEstimate or None
-        None without a labelled holdout that has every class.
-    band : PriorBand or None
-        The same.
-    memory : int
-        Of `SerialDependence`.
-    """
-
-    alpha: float
-    gated: bool
-    source_prior: FloatArray
-    hull: HullTest | None
-    grid: int
-    untested: str
-    gate: Gate | None
-    accuracy: AccuracyEstimate | None
-    band: PriorBand | None
-    memory: int
-
-    @classmethod
-    def of(cls, monitor: TrustMonitor, gate: Gate | None, *, gated: bool) -> Self | None:
-        """Return the parts of an adapter; None if its `alpha` is None."""
-        if monitor.alpha is None:
-            return None
-        hull, grid = monitor.check_.hull() if monitor.checks_ else (None, 0)
-        accuracy, band = (monitor.accuracy_estimate(), monitor.prior_band()) if monitor.known_ else (None, None)
-        memory, source = monitor.dependence_.memory, monitor.source_prior_
-        return cls(monitor.alpha, gated, source, hull, grid, monitor.untested_, gate, accuracy, band, memory)
-
-    @property
-    def n_cells(self) -> int:
-        """The number of cells of the check; 0 if there is none."""
-        return 0 if self.hull is None else self.hull.n_cells
-
-
-class KeyedRounds(NamedTuple):
-    """One round of each of several streams, sorted by stream, as it was checked and predicted.
-
-    Attributes
-    ----------
-    places : (m,) array of int
-        The streams; none twice.
-    starts : (m + 1,) array of int
-        Stream j has the rows ``starts[j]:starts[j + 1]``.
-    raw, calibrated, adapted : (n, k) arrays
-        The model's probabilities, the same calibrated, and re-weighted.
-    used : (m, k) array
-        The class mixes that they were re-weighted to.
-    labels, predicted : (n,) arrays of int, or None
-        Labels, -1 where there is none; and the classes that were predicted, where not those of `adapted`.
-    """
-
-    places: IntArray
-    starts: IntArray
-    raw: FloatArray
-    calibrated: FloatArray
-    adapted: FloatArray
-    used: FloatArray
-    labels: IntArray | None
-    predicted: IntArray | None
-
-
-class KeySigns(NamedTuple):
-    """Trust signals of some streams, one entry each.
-
-    Attributes
-    ----------
-    rows : array of int
-        Rows so far.
-    evidence : array
-        Evidence against label shift: 1 is none, and 1 / alpha raises an alarm.
-    alarm : array of bool
-        True while more than the class mix seems to have changed.
-    dependent : array of bool
-        True while rows that follow each other are too much alike.
-    correction_weight : array
-        The part of the correction that is used.
-    fallback : array of bool
-        True while that is not all of it.
-    """
-
-    rows: IntArray
-    evidence: FloatArray
-    alarm: NDArray[np.bool_]
-    dependent: NDArray[np.bool_]
-    correction_weight: FloatArray
-    fallback: NDArray[np.bool_]
 
 
 class KeyTrust:
@@ -141,6 +36,12 @@ class KeyTrust:
     Parameters
     ----------
     parts : KeyParts
+
+    Attributes
+    ----------
+    state : State
+    pooled : HullTest or None
+        The check of all streams together, on some 512 rows of a round: it also tells where each has too few rows.
     """
 
     def __init__(self, parts: KeyParts) -> None:
@@ -148,6 +49,10 @@ class KeyTrust:
         self._rehearsals: dict[bytes, float] = {}
         self._told_apart: float | None = None
         self.state = self.born(0)
+        self.pooled: HullTest | None = None
+        if parts.hull is not None:
+            self.pooled = copy.copy(parts.hull)
+            self.pooled.start(parts.grid)
 
     def is_of(self, parts: KeyParts) -> bool:
         """Tell whether these are the parts that it was made with."""
@@ -232,8 +137,15 @@ class KeyTrust:
                     state.evidence[place, 1] = state.evidence[place, 0]
                 if state.evidence[place, 0] >= -np.log(self.parts.alpha):
                     self._raise_alarm(place)
+        self._pool(alike, seen.starts, (grids == self.parts.grid) & ~state.dependent[places])
         if alarmed.any():
             self._look_past_alarms(hull, places[alarmed], grids[alarmed])
+
+    def _pool(self, alike: FloatArray, starts: IntArray, usable: NDArray[np.bool_]) -> None:
+        """Test the rows of all usable streams together: mixtures of mixtures are mixtures."""
+        rows = alike if usable.all() else alike[np.repeat(usable, np.diff(starts))]
+        if self.pooled is not None and len(rows) > 0:
+            self.pooled.add(np.ascontiguousarray(rows[:: max(len(rows) // MOST, 1)]))
 
     def _look_past_alarms(self, hull: HullTest, places: IntArray, grids: IntArray) -> None:
         """Look at whole streams where that is due, as if they had had no alarm, so that evidence grows with rows."""
