@@ -248,19 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             played = play(name, asked.keys, asked.median, asked.seed)
             cells += table(name, *played)
             said.append(summary(name, *played))
-    head = [
-        "model",
-        "keys",
-        "rows",
-        "number",
-        "alarm %",
-        "found %",
-        "base",
-        "ungated",
-        "gated",
-        "gated - base",
-        "kept %",
-    ]
+    head = ["model", "keys", "rows", "number", "alarm %", "found %", "base", "ungated", "gated"]
     print("\n\n".join([to_markdown([*head, "gated - base", "kept %"], cells, text=(0, 1, 2)), *said]))  # noqa: T201
 
 
