@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from baserate import Bank
@@ -23,6 +24,8 @@ from baserate_lab.bench.tables import to_markdown
 from baserate_lab.bench.trust.never_worse import SIMULATED, holdout_rows
 from baserate_lab.bench.trust.ordinary import TWO, UNKNOWN, noise_level
 from baserate_lab.models import outputs
+
+Flags = NDArray[np.bool_]
 
 MODELS = ("MNIST", "Fashion", "HAPT", "AUC 0.9", "AUC 0.9, 1 % positives")
 HOLDOUT, ROUNDS, BROKEN, LEVEL = 1_000, 40, 0.1, 0.1
@@ -48,8 +51,8 @@ class Keys(NamedTuple):
     """Rows of each key in all, whether it is broken and by noise, and its class mixes before and after the jump."""
 
     rows: IntArray
-    broken: FloatArray
-    noisy: FloatArray
+    broken: Flags
+    noisy: Flags
     before: FloatArray
     after: FloatArray
     jump: IntArray
@@ -72,8 +75,8 @@ class Played(NamedTuple):
 
     rows: FloatArray
     losses: FloatArray
-    alarmed: FloatArray
-    found: FloatArray
+    alarmed: Flags
+    found: Flags
     seconds: FloatArray
     memory: FloatArray
 
@@ -153,8 +156,8 @@ def _loss(name: str, proba: FloatArray, y: IntArray) -> FloatArray:
     """The loss of each row: 1 for an error; where positives are rare, their cost. Unknown rows have none."""
     if name in TWO and TWO[name][1] < 0.1:
         called = proba[:, 1] >= 1.0 / (1.0 + MISS)
-        return np.where(y == 1, MISS * ~called, np.where(y == 0, called, 0.0))
-    return ((proba.argmax(axis=1) != y) & (y >= 0)).astype(np.float64)
+        return np.asarray(np.where(y == 1, MISS * ~called, np.where(y == 0, called, 0.0)))
+    return np.asarray((proba.argmax(axis=1) != y) & (y >= 0), dtype=np.float64)
 
 
 def play(name: str, n: int, median: int, seed: int) -> tuple[Keys, Played]:
@@ -177,11 +180,11 @@ def play(name: str, n: int, median: int, seed: int) -> tuple[Keys, Played]:
         rows += np.bincount(key, minlength=n) * (t > 0)
         for i, predicted in enumerate(shown):
             losses[i] += np.bincount(key, weights=_loss(name, predicted, y), minlength=n)
-        alarmed[np.array(step.keys)[step.signs.alarm]] = True
+        alarmed[np.array(step.keys, dtype=np.int64)[step.signs.alarm]] = True
     timed = seconds / rows.sum()
-    alarmed[np.array(watched.keys)[watched.signs().alarm]] = True
+    alarmed[np.array(watched.keys, dtype=np.int64)[watched.signs().alarm]] = True
     found = np.zeros(n, dtype=bool)
-    found[watched.changed_keys(LEVEL)] = True
+    found[np.array(watched.changed_keys(LEVEL), dtype=np.int64)] = True
     memory = np.array([len(dumps(bank)) / len(bank) for bank in (alone, watched)])
     return keys, Played(rows, losses, alarmed, found, timed, memory)
 
@@ -189,7 +192,7 @@ def play(name: str, n: int, median: int, seed: int) -> tuple[Keys, Played]:
 def table(name: str, keys: Keys, played: Played) -> list[list[str]]:
     """A row for each group of keys by traffic, calm or broken."""
     group = np.searchsorted(GROUPS, keys.rows, side="right") - 1
-    kinds = {"calm": ~keys.broken.astype(bool), "noise": keys.noisy.astype(bool)}
+    kinds = {"calm": ~keys.broken, "noise": keys.noisy}
     kinds["unknown class"] = ~kinds["calm"] & ~kinds["noise"]
     rows = []
     for kind, chosen in kinds.items():
@@ -218,7 +221,7 @@ def table(name: str, keys: Keys, played: Played) -> list[list[str]]:
 
 def summary(name: str, keys: Keys, played: Played) -> str:
     """A sentence on discoveries, cost and memory."""
-    broken, found = keys.broken.astype(bool), played.found.astype(bool)
+    broken, found = keys.broken, played.found
     calm = ~broken
     gains = played.losses[0] - played.losses[1], played.losses[0] - played.losses[2]
     false = (found & calm).sum()
