@@ -8,6 +8,7 @@ import pytest
 from baserate import Bank
 from baserate.adapters import RegressAndReweight
 from baserate.state import dumps, loads
+from baserate.trackers import FollowTheHistory
 from baserate.trust.assumption.hull import HullTest
 from baserate.trust.dependence import SerialDependence
 
@@ -171,6 +172,31 @@ def test_without_alpha_there_are_no_signs():
         bank.estimated_accuracy([0])
 
 
+def test_a_key_has_the_band_of_a_stream_of_its_own(adapter):
+    bank, alone = Bank(adapter), copy.deepcopy(adapter)
+    rng = np.random.default_rng(17)
+    for _ in range(30):
+        mine, others = outputs(20, rng, [0.6, 0.3, 0.1])[0], outputs(9, rng)[0]
+        bank.update(["other"] * 9 + ["mine"] * 20, np.vstack([others, mine]))
+        alone.update(mine)
+    limits = bank.prior_interval(["mine", "other"], level=0.8)
+    np.testing.assert_allclose(limits[0], alone.prior_interval(0.8), atol=1e-9)
+    assert limits.shape == (2, K, 2)
+    assert np.diff(limits[1]).sum() > 1.2 * np.diff(limits[0]).sum()  # fewer rows
+    with pytest.raises(ValueError, match="'new'"):
+        bank.prior_interval(["new"])
+    plain = Bank(RegressAndReweight(FollowTheHistory(K)).fit(*outputs(300, rng)))
+    plain.add(["a"])
+    with pytest.raises(TypeError, match="LikelihoodMixture"):
+        plain.prior_interval(["a"])
+
+
+def test_the_band_of_a_key_in_alarm_says_nothing(adapter):
+    bank = Bank(adapter)
+    play(bank, 60)
+    np.testing.assert_array_equal(bank.prior_interval([4])[0], [[0.0, 1.0]] * K)
+
+
 def test_labels_take_over(adapter):
     bank, rng = Bank(adapter), np.random.default_rng(11)
     for _ in range(30):
@@ -192,3 +218,55 @@ def test_foreign_arrays_are_refused(adapter):
     broken.get_state = lambda: state
     with pytest.raises(ValueError, match="cells"):
         loads(dumps(broken))
+
+
+def test_evidence_of_a_key_grows_past_its_first_alarm(adapter):
+    bank, rng, hull = Bank(adapter), np.random.default_rng(19), HullTest().fit(*outputs(1000, np.random.default_rng(0)))
+    p_values = []
+    for _ in range(40):
+        rows = outputs(200, rng, power=0.8)[0]
+        bank.update(["a"] * 200, rows)
+        hull.add(rows)
+        p_values.append(bank._watch.trust.p_values(np.zeros(1, dtype=int))[0])
+    assert bank._watch.trust.state.alarms[0, 0] >= 0
+    first = next(p for p in p_values if p <= 0.05)
+    assert p_values[-1] < 0.1 * first
+    np.testing.assert_array_equal(np.minimum.accumulate(p_values), p_values)
+    # Nothing but looks at the whole stream is left out: they are those of a stream that is not checked anew.
+    assert p_values[-1] >= np.exp(-hull.log_evidence) * (1.0 - 1e-9)
+    whole = hull._counts[0]
+    np.testing.assert_array_equal(bank._watch.trust.state.whole[0], whole)
+
+
+def many(bank, rounds, seed, power=1.0):
+    """Two hundred keys with two rows in a round, each with a class mix of its own."""
+    rng = np.random.default_rng(seed)
+    mixes = rng.dirichlet(np.ones(K), 200)
+    for _ in range(rounds):
+        rows = [outputs(2, rng, mix, power)[0] for mix in mixes]
+        bank.update(np.repeat(np.arange(200), 2), np.vstack(rows))
+
+
+def test_all_keys_together_tell_what_none_of_them_can(adapter):
+    broken, calm = Bank(adapter), Bank(adapter)
+    many(broken, 20, seed=23, power=0.6)
+    many(calm, 20, seed=23)
+    assert broken.assumption_evidence_ > 1000.0
+    assert not broken.signs().alarm.any()
+    assert calm.assumption_evidence_ < 20.0
+    again = loads(dumps(broken))
+    assert again.assumption_evidence_ == broken.assumption_evidence_
+    many(again, 3, seed=29)
+    many(broken, 3, seed=29)
+    assert dumps(again) == dumps(broken)
+    broken.adapter.refit(*outputs(500, np.random.default_rng(9)))
+    assert broken.assumption_evidence_ == 1.0
+
+
+def test_rounded_keys_do_not_speak_for_all(adapter):
+    bank, rng = Bank(adapter), np.random.default_rng(31)
+    for _ in range(40):
+        rounded = outputs(50, rng)[0].round(2)
+        rounded[:, -1] = 1.0 - rounded[:, :-1].sum(axis=1)
+        bank.update(["rounded"] * 50 + ["exact"] * 50, np.vstack([np.abs(rounded), outputs(50, rng)[0]]))
+    assert bank.assumption_evidence_ < 20.0

@@ -116,7 +116,8 @@ def test_without_times_it_is_one_of_rounds(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "absent"), [([], ["in doubt", "furthest"]), (["--key", "shop"], ["band", "evidence"])]
+    ("options", "absent"),
+    [([], ["in doubt", "furthest"]), (["--key", "shop"], ["doubt", "evidence", "correction used"])],
 )
 def test_only_what_is_there_is_explained(tmp_path, options, absent):
     _, page = page_of(tmp_path, *options, shop=["north", "south"] * 1250)

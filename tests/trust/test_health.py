@@ -178,3 +178,13 @@ def test_there_is_no_shift_of_more_than_everything():
     (found,) = health(proba, y, slack=[0.8, 0.8, 0.8])
     assert "changes of the class mix cannot be told" in found.message
     assert "120" not in found.message
+
+
+@pytest.mark.parametrize(("calibrated", "advice"), [(False, "use a calibrator"), (True, "say calibrator=None")])
+def test_nobody_is_told_to_do_what_was_done(calibrated, advice):
+    proba, y = np.tile([[0.7, 0.3], [0.4, 0.6]], (20, 1)), np.tile([0, 1], 20)
+    found = health(
+        proba, y, proba**0.5 / (proba**0.5).sum(axis=1, keepdims=True) if calibrated else proba, slack=[0.3, -0.3]
+    )
+    blind = next(problem for problem in found if "calibration error" in problem.message)
+    assert advice in blind.message

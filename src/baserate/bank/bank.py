@@ -36,9 +36,9 @@ class Bank(BankReadings, saved_as="bank"):
     All keys share the model's holdout; each has its own class mix. A call of `step` is one round for every key that has
     rows in it, any number per key. A new key starts where the tracker starts: by default, at the source prior.
 
-    Each key has a gate, a check of label shift and an estimated accuracy of its own, by its own rows: see `signs`. They
-    are those of a separate adapter, but for what would take more than all the rest: bets, unknown mass, discounted
-    samples, and the choice among corrections by labels. An adapter with ``gate=False`` makes a bank without gates,
+    Each key has a gate, a check of label shift, a band and an estimated accuracy of its own, by its own rows: see
+    `signs`. They are those of a separate adapter, but for what would take more than all the rest: bets, unknown mass,
+    and the choice among corrections by labels. An adapter with ``gate=False`` makes a bank without gates,
     where a key gives the same bits as a separate adapter; with ``alpha=None``, there are no signs at all.
 
     Thousands of keys are processed in threads, one for each CPU available to this process; the environment variable
@@ -308,23 +308,26 @@ class Bank(BankReadings, saved_as="bank"):
         self._last_seen = larger(self._last_seen)
 
     def get_state(self) -> dict[str, Any]:
-        used, trust = len(self._row), self._watch.get_state()
+        used = len(self._row)
         waits = self.waiting_ or self.missed_labels_
-        optional = {} if trust is None else {"_trust": trust}
-        optional |= {"_waiting": self._waiting.get_state()} if waits else {}
-        return optional | {
-            "rounds_": self.rounds_,
-            "_keys": self.keys,
-            "_state": {name: array[:used] for name, array in self._state._asdict().items()},
-            "_last_seen": self._last_seen[:used],
-        }
+        optional = {"_waiting": self._waiting.get_state()} if waits else {}
+        return (
+            self._watch.get_state()
+            | optional
+            | {
+                "rounds_": self.rounds_,
+                "_keys": self.keys,
+                "_state": {name: array[:used] for name, array in self._state._asdict().items()},
+                "_last_seen": self._last_seen[:used],
+            }
+        )
 
     def set_state(self, state: dict[str, Any]) -> Self:
         self._last_seen = state["_last_seen"].copy()
         self._state = type(self._state)(**{name: array.copy() for name, array in state["_state"].items()})
         self._row = {key: row for row, key in enumerate(state["_keys"])}
         self.rounds_ = state["rounds_"]
-        self._watch.set_state(len(self._row), state.get("_trust"))
+        self._watch.set_state(len(self._row), state.get("_trust"), state.get("_pooled"))
         self._waiting, self._watched = (
             Waiting(len(self.adapter.source_prior_), self.adapter.max_waiting),
             self._watch.trust,

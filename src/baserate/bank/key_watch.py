@@ -10,6 +10,7 @@ from baserate.bank.grouping import Groups
 from baserate.protocols import FloatArray, IntArray, Tracker
 from baserate.simplex import log_ratio, reweight
 from baserate.trust import Accuracy
+from baserate.trust.assumption.hull import HullTest
 from baserate.trust.doubt import widened
 from baserate.trust.keyed import KeyedRounds, KeySigns, KeyTrust, State
 
@@ -137,24 +138,38 @@ class KeyWatch:
 
     def estimates(self, places: IntArray, priors: FloatArray, level: float) -> list[tuple[Accuracy, str]]:
         """Return the estimated accuracy of keys that are held, given their class mixes, and why each is in doubt."""
+        trust = self._required()
+        return [trust.estimate(place, prior, level) for place, prior in zip(places.tolist(), priors, strict=True)]
+
+    def _required(self) -> KeyTrust:
         trust = self.trust
         if trust is None:
             raise ValueError("the adapter has alpha=None, and keys no trust signals; fit one with an alpha.")
-        return [trust.estimate(place, prior, level) for place, prior in zip(places.tolist(), priors, strict=True)]
+        return trust
 
-    def get_state(self) -> dict[str, Any] | None:
-        """Return the arrays of the keys that are held, or None."""
+    @property
+    def pooled_log(self) -> float:
+        """Logarithm of the evidence against label shift of all keys together."""
         trust = self.trust
-        return None if trust is None else {name: array[: self._held] for name, array in trust.state._asdict().items()}
+        return 0.0 if trust is None or trust.pooled is None else trust.pooled.log_evidence
 
-    def set_state(self, n: int, state: dict[str, Any] | None) -> None:
+    def get_state(self) -> dict[str, Any]:
+        """Return the arrays of the keys that are held, and the check of all of them, as far as there are any."""
+        trust = self.trust
+        if trust is None:
+            return {}
+        found: dict[str, Any] = {"_trust": {name: array[: self._held] for name, array in trust.state._asdict().items()}}
+        return found if trust.pooled is None else found | {"_pooled": trust.pooled}
+
+    def set_state(self, n: int, state: dict[str, Any] | None, pooled: HullTest | None) -> None:
         """Restore the arrays of n keys; without any, as in states of earlier versions, signals begin now."""
         self._places = self._held = n
         trust = self.trust  # which remembers its rehearsals: they depend on the holdout alone
         if trust is not None:
-            trust.state = (
-                trust.born(n) if state is None else State(**{name: array.copy() for name, array in state.items()})
-            )
+            trust.state = trust.born(n)
+            if state is not None:
+                trust.state = trust.state._replace(**{name: array.copy() for name, array in state.items()})
+            trust.restore_pooled(pooled)
 
     def intervals(self, places: IntArray, priors: FloatArray, trackers: list[Tracker], level: float) -> FloatArray:
         """Return limits of each class's share, (m, k, 2), of keys that are held, given class mixes and trackers."""

@@ -76,6 +76,15 @@ class BankReadings(Component):
         keys = self.keys
         return [keys[place] for place in self._watch.changed(level)]
 
+    @property
+    def assumption_evidence_(self) -> float:
+        """Evidence against label shift of all keys together, 1 for none.
+
+        By chance, it reaches 1 / alpha with probability alpha. It tells of a model that has changed for many keys, even
+        if none of them has rows enough to show it.
+        """
+        return float(np.exp(self._watch.pooled_log))
+
     @guarded
     def estimated_accuracy(self, keys: Keys, level: float = 0.9) -> list[Accuracy]:
         """Return the estimated accuracy of each key's last rows, up to 5,000: see `RegressAndReweight`."""

@@ -5,6 +5,7 @@ from typing import Any
 from baserate.adapters import RegressAndReweight
 from baserate.bank.late_labels import problem_of
 from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
+from baserate.trust.assumption.hull import HullTest
 from baserate.trust.keyed import saved_arrays
 
 
@@ -37,6 +38,9 @@ def _check_keys_and_state(saved: Saved) -> str:
             return "has trust signals that its adapter's parameters do not ask for"
         sizes = Sizes({"k": saved.sizes["k"], "keys": len(keys)})
         saved_arrays(_n_cells(adapter)).check(saved.state["_trust"], "_trust", sizes)
+    pooled = saved.state.get("_pooled")
+    if pooled is not None and pooled.state["_counts"].shape[1] != _n_cells(adapter):
+        return "has a check of all keys that its adapter's holdout does not go with"
     waiting = saved.state.get("_waiting")
     return "" if waiting is None else problem_of(waiting, saved.sizes["k"], len(keys))
 
@@ -49,8 +53,9 @@ SAVED = Saves(
         "_last_seen": ints("keys", low=0),
         "_state": Plain(),
         "_trust": Plain(),
+        "_pooled": Part(HullTest, {"k": "k"}, fitted=True),
         "_waiting": Plain(),
     },
-    optional=("_trust", "_waiting"),
+    optional=("_trust", "_pooled", "_waiting"),
     check=_check_keys_and_state,
 )

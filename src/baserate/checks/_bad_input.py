@@ -16,6 +16,7 @@ from baserate.state import dumps
 TRUSTING = {
     "forget",
     "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
+    "of_row",
     "project", "sightings", "label_spread", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baserate._version import __version__
+from baserate.files.adapting.doubted_keys import doubted_keys, key_bands
 from baserate.files.adapting.state import StreamState
 from baserate.files.adapting.story import headline, tracked_by
 from baserate.files.adapting.summary import alarm_sentence, sentences, summarise
@@ -72,7 +73,9 @@ def render(state: StreamState, rounds: Any, tracked: TrackedPath | TrackedKeys, 
     found = summarise(state, level)
     drawn = _Drawn(rounds, found, tracked)
     if isinstance(tracked, TrackedKeys):
-        numbers, legend = adapt_keys.section(tracked), "Shares are means over the keys, by their rows."
+        doubted = [] if state.bank is None else doubted_keys(state.bank)
+        numbers = adapt_keys.section(tracked, doubted, key_bands(state, level))
+        legend = "Shares are means over the keys, by their rows."
         reading = _READING | adapt_keys.READING
     else:
         numbers, legend = (

@@ -118,7 +118,8 @@ def health(
     if len(calibrated_rows) != n:
         raise ValueError(f"calibrated has {len(calibrated_rows)} rows; expected {n}, one for each of proba.")
     counts = np.bincount(labels, minlength=k)
-    found = _numbers(counts, None if slack is None else check_vector(slack, k, "slack"), names)
+    as_it_came = calibrated is None or bool(np.array_equal(calibrated_rows, rows))
+    found = _numbers(counts, None if slack is None else check_vector(slack, k, "slack"), names, as_it_came=as_it_came)
     if n == 0 or counts.min() == 0:
         return found  # neither confusion nor calibration can be judged
     if sigma_min is not None:
@@ -178,7 +179,9 @@ def _named(classes: IntArray, names: Sequence[Any] | None) -> str:
     return shown + (", ..." if len(classes) > _SHOWN else "")
 
 
-def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | None) -> list[Problem]:
+def _numbers(
+    counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | None, *, as_it_came: bool
+) -> list[Problem]:
     found = []
     more = len(counts) > 2  # of two classes, none can be dropped or merged
     merging = ", or merge it with a class like it (baserate.trust.merge_classes)" if more else ""
@@ -207,11 +210,14 @@ def _numbers(counts: IntArray, slack: FloatArray | None, names: Sequence[Any] | 
         which = (
             "changes of the class mix" if blind >= 1.0 else f"shifts smaller than {100 * blind:.0f} percentage points"
         )
+        other = "use a calibrator (calibrator='auto')"
+        if not as_it_came:
+            other = "calibrate the model on other data and say calibrator=None"
         found.append(
             Problem(
                 SMALL,
                 f"with {counts.sum()} holdout rows, {which} cannot be told from calibration error and are not "
-                "corrected. Label more rows, or calibrate the model on other data and say calibrator=None.",
+                f"corrected. Label more rows, or {other}.",
                 (),
             )
         )

@@ -264,9 +264,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         alarm = False
         self._compare(neighbours)
         if self.checks_:
-            self._unknown.take_in(rows[::_ONE_IN])
-            self.explained_.take_in(rows)
             self.check_.take_in(rows, self._n_rounds)
+            self.explained_.take_in(rows)
+            alike = self.check_.comparable(rows[::_ONE_IN])
+            if alike is not None:
+                self._unknown.take_in(alike)
             alarm = self.check_.alarm_
         if alarm:
             self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
@@ -337,6 +339,11 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         """The estimate of the accuracy itself."""
         self._require("an accuracy")
         return self._accuracy
+
+    def prior_band(self) -> PriorBand:
+        """The band by label shift alone."""
+        self._require("a band")
+        return self._band
 
     def accuracy(self, level: float) -> Accuracy:
         """The estimate of `AccuracyEstimate`."""

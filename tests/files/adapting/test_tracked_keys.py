@@ -73,13 +73,3 @@ def test_the_furthest_is_never_nearer_than_now():
     path[-1] = 0.25
     (up,) = follow_keys([of_keys({"up": path}, {"up": 40})], NAMES, 4800).moved
     assert (up.now, up.extreme) == (0.25, pytest.approx(0.3, abs=1e-6))
-
-
-def test_a_reduced_correction_is_that_of_the_last_round():
-    begun = of_keys(PATHS, ROWS).with_columns(fallback=pl.lit(True) & (pl.col("round") < 30))
-    assert follow_keys([begun], NAMES, 4800).held_back == []
-    ended = of_keys(PATHS, ROWS).with_columns(fallback=(pl.col("key") != "still") & (pl.col("round") > 30))
-    for size in (7, 200):
-        found = follow_keys(ended.iter_slices(size), NAMES, 4800)
-        assert [path.key for path in found.held_back] == ["up", "few"]
-        assert [path.key for path in found.moved] == ["up"]

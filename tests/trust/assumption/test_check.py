@@ -165,3 +165,18 @@ def test_no_finding_has_more_evidence_than_the_check(noise):
         check.update(outputs(rng, rng.integers(K, size=256), noise=noise))
         assert all(finding.evidence <= check.evidence_ * (1.0 + 1e-9) for finding in check.explain())
     assert check.explain()
+
+
+def test_rows_compare_with_the_holdout_as_far_as_both_are_rounded_alike():
+    rng = np.random.default_rng(3)
+    proba, y = np.full((400, 1), 0.1) + 0.8 * rng.random((400, 1)), rng.integers(2, size=400)
+    exact = np.column_stack([proba, 1.0 - proba])
+    coarse = exact.round(2)
+    of_exact, of_coarse = AssumptionCheck().fit(exact, y), AssumptionCheck().fit(coarse, y)
+    assert of_exact.comparable(coarse) is None  # nothing has been seen: the stream may be rounded
+    of_exact.take_in(coarse)
+    assert of_exact.comparable(coarse) is None
+    of_exact.take_in(exact)
+    np.testing.assert_array_equal(of_exact.comparable(exact), exact)
+    of_coarse.take_in(exact)
+    np.testing.assert_allclose(of_coarse.comparable(exact), coarse, atol=1e-12)

@@ -91,7 +91,6 @@ def test_samples_that_repeat_each_other_switch_it_off():
     gate.update(FAR, dependent=True)
     assert gate.weight_ == 0.0
     assert gate.off_
-    assert not gate.discounts_
     assert gate.active_
     assert "they do not tell the class mix" in gate.reason_
     gate.update(FAR, alarm=True)  # which does not say that they no longer do
@@ -101,18 +100,12 @@ def test_samples_that_repeat_each_other_switch_it_off():
     assert not gate.off_
 
 
-def test_samples_that_repeat_each_other_are_discounted_where_a_class_mix_explains_the_change():
+def test_samples_that_repeat_each_other_switch_it_off_even_where_a_class_mix_explains_the_change():
     gate = fitted()
     gate.update(FAR, alarm=True, dependent=True, explained=True)
-    assert (gate.off_, gate.discounts_, gate.active_) == (False, True, True)
-    assert gate.weight_ == 1.0  # the alarm takes samples for independent
-    assert "each counts for little" in gate.reason_
-    gate.update(FAR)
-    assert gate.discounts_
-    gate.update(FAR, explained=False)
-    assert (gate.off_, gate.discounts_, gate.weight_) == (True, False, 0.0)
-    gate.update(FAR, dependent=False, explained=True)
-    assert (gate.off_, gate.discounts_, gate.weight_) == (False, False, 0.75)  # an alarm, explained by a class mix
+    assert (gate.off_, gate.active_, gate.weight_) == (True, True, 0.0)
+    gate.update(FAR, dependent=False)
+    assert (gate.off_, gate.weight_) == (False, 0.75)  # an alarm, explained by a class mix
 
 
 def test_after_a_long_silence_an_alarm_does_not_last_for_ever():

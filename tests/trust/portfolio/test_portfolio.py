@@ -13,8 +13,8 @@ SOURCE = np.array([0.5, 0.3, 0.2])
 TRACKED = np.array([0.2, 0.2, 0.6])
 
 
-def proposals(prior=TRACKED, part=0.5, *, alone=False, discounts=False):
-    return Proposals(prior, part, alone, discounts)
+def proposals(prior=TRACKED, part=0.5, *, alone=False):
+    return Proposals(prior, part, alone)
 
 
 def rows(rng, n, k=K):
@@ -48,8 +48,7 @@ class Naive:
         return (self.counts + SOURCE) / (self.counts.sum() + 1.0)
 
     def say(self, raw, cal, given, tracked, discounted):
-        prior = discounted if given.discounts else tracked
-        default = raw if given.alone else cal * np.exp(given.part * prior)
+        default = raw if given.alone else cal * np.exp(given.part * tracked)
         remap = (self.seen[cal.argmax()] + 2 * SOURCE) / (self.expected[cal.argmax()] + 2 * SOURCE)
         said = [default, raw, cal * np.exp(tracked), cal * np.exp(discounted), cal * remap]
         said += [cal ** self.t[i] * np.exp(self.b[i] + self.on[i] * tracked) for i in range(5)]
@@ -87,7 +86,7 @@ class Naive:
         self.told += len(known)
 
 
-@pytest.mark.parametrize("given", [proposals(), proposals(alone=True), proposals(discounts=True)])
+@pytest.mark.parametrize("given", [proposals(), proposals(alone=True)])
 def test_it_is_the_naive_transcription(given):
     rng = np.random.default_rng(0)
     portfolio, naive = Portfolio().fit(SOURCE), Naive()

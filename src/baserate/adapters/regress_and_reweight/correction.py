@@ -46,10 +46,8 @@ def _check_correction(saved: Saved) -> str:
     if portfolio is not None and not np.array_equal(portfolio.state["_source_prior"], state["_source_prior"]):
         return "has a portfolio of another source prior"
     expected = gate.state["weight_"] if gate is not None and portfolio is not None else 1.0
-    dependent, explained = (
-        (gate.state["_dependent"], gate.state["_explained"]) if portfolio is not None else (False, False)
-    )
-    if tuple(state["_default"]) != (expected, dependent and not explained, dependent and explained):
+    dependent = gate.state["_dependent"] if gate is not None and portfolio is not None else False
+    if tuple(state["_default"]) != (expected, dependent):
         return "uses another correction by default than its gate says"
     if (portfolio is None or portfolio.state["labels_"] == 0) and state["weight_"] != expected:
         return "uses another part of the correction than its gate says"
@@ -58,7 +56,7 @@ def _check_correction(saved: Saved) -> str:
     return ""
 
 
-class Correction(Component, saved_as="correction"):
+class Correction(Component, saved_as="correction", layout=2):
     """The correction of the moment.
 
     ``tracked vector -> class prior within the bounds -> gate -> portfolio, once labels come -> probabilities``
@@ -98,7 +96,7 @@ class Correction(Component, saved_as="correction"):
             "offsets_": floats("k", high=1e3, finite=False),
             "used_": priors("k"),
             "weight_": Number(0.0, 1.0),
-            "_default": Together((Number(0.0, 1.0), Flag(), Flag())),
+            "_default": Together((Number(0.0, 1.0), Flag())),
             "_gate_reason": Text(),
             "off_": Flag(),
             "alarm_": Flag(),
@@ -108,6 +106,16 @@ class Correction(Component, saved_as="correction"):
         },
         check=_check_correction,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, in which samples that repeat each other could be discounted; now the model is left alone."""
+        if not state:
+            return params, state
+        part, alone, discounts = state["_default"]
+        return params, {**state, "_default": (part, alone or discounts)}
 
     def __init__(self, gated: bool = True, alpha: float | None = 0.05) -> None:
         self.gated = gated
@@ -136,7 +144,7 @@ class Correction(Component, saved_as="correction"):
         if self.portfolio_ is not None:
             self.portfolio_.reset()
         self.alarm_ = False
-        self._default, self._gate_reason = (1.0, False, False), ""  # what the gate says: part, model alone, discounts
+        self._default, self._gate_reason = (1.0, False), ""  # what the gate says: part, model alone
         self.since_: int | None = None
         self.follow(tracked)
 
@@ -171,15 +179,13 @@ class Correction(Component, saved_as="correction"):
         if gate is None:
             return
         if verdict is not None:
-            proposed = self._proposed(verdict.dependent and verdict.explained)
             gate.take_in(
-                proposed, verdict.alarm, verdict.rounds, dependent=verdict.dependent, explained=verdict.explained
+                self.prior_, verdict.alarm, verdict.rounds, dependent=verdict.dependent, explained=verdict.explained
             )
             self._decided(rounds)
             return
-        proposed = self._proposed(self._default[2])
-        if far_apart(proposed, gate.rehearsed_at_, FAR):
-            gate.take_in(proposed, rounds=0)
+        if far_apart(self.prior_, gate.rehearsed_at_, FAR):
+            gate.take_in(self.prior_, rounds=0)
             self._decided(rounds)
 
     def take_in(
@@ -215,13 +221,6 @@ class Correction(Component, saved_as="correction"):
             return np.ones(1), self.apply(calibrated, calibrated, self._now)[np.newaxis]
         return self.portfolio_.candidates(calibrated if raw is None else raw, calibrated, self._proposals())
 
-    def _proposed(self, discounts: bool) -> FloatArray:
-        """The class prior that the gate is to decide about."""
-        proposed: FloatArray = self.prior_
-        if discounts and self.portfolio_ is not None:
-            proposed = self.project(self.portfolio_.discounted_[np.newaxis])[0]
-        return proposed
-
     def _proposals(self) -> Proposals:
         return Proposals(self.prior_, *self._default)
 
@@ -231,7 +230,7 @@ class Correction(Component, saved_as="correction"):
             return
         self.alarm_ = self.gate_.doubted_
         if self.portfolio_ is not None:
-            self._default = self.gate_.weight_, self.gate_.off_, self.gate_.discounts_
+            self._default = self.gate_.weight_, self.gate_.off_
             self._gate_reason = self.gate_.reason_
             self._refresh(rounds)
 
@@ -239,9 +238,9 @@ class Correction(Component, saved_as="correction"):
         """Set what predictions use, and what is said of it."""
         self._now = self.applied(self.prior_)
         self.offsets_, self.used_, blend = self._now
-        part, alone, discounts = self._default
+        part, alone = self._default
         if blend is None:
-            self.weight_, self.off_, self.fallback_ = part, alone, part < 1.0 or discounts
+            self.weight_, self.off_, self.fallback_ = part, alone, part < 1.0
             reason = self._gate_reason or _IN_PART
         else:
             self.weight_, self.off_, self.fallback_ = min(blend.tracked, 1.0), False, blend.tracked < _HALF
@@ -263,16 +262,14 @@ class Correction(Component, saved_as="correction"):
     def applied(self, priors: FloatArray) -> Applied:
         """Class priors, one or many, as far as gate and labels let the correction through."""
         offsets, portfolio = log_ratio(priors, self._source_prior), self.portfolio_
-        part, _, discounts = self._default
-        if portfolio is None or (portfolio.labels_ == 0 and part == 1.0 and not discounts):
+        part = self._default[0]
+        if portfolio is None or (portfolio.labels_ == 0 and part == 1.0):
             return Applied(offsets, priors)
         blend = None
         if portfolio.labels_ > 0:
             blend = portfolio.blend(self._proposals())
             offsets = portfolio.total_offsets(blend, offsets)
         else:
-            if discounts:
-                offsets = np.broadcast_to(portfolio.discounted_offsets(), offsets.shape)
             offsets = part * offsets if part > 0.0 else np.zeros_like(offsets)
         used = self._source_prior * np.exp(offsets)
         used /= np.add.reduce(used, axis=-1, keepdims=True)
@@ -292,7 +289,7 @@ class Correction(Component, saved_as="correction"):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         super().set_state(state)
-        part, alone, discounts = self._default
-        self._default = part, alone, discounts
+        part, alone = self._default
+        self._default = part, alone
         self._now = self.applied(self.prior_)
         return self

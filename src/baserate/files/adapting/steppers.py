@@ -42,6 +42,10 @@ class Stepper(Protocol):
         ...
 
 
+BANDS_FROM = 64
+"""Rows of a key from which on it has a band, in rounds in which their number doubles: a band takes a millisecond."""
+
+
 def stepper_for(state: StreamState, level: float, window_seconds: float) -> Stepper:
     """The stepper of a state, keyed or not; it goes on from the state's clock if that has windows of this length.
 
@@ -58,7 +62,7 @@ def stepper_for(state: StreamState, level: float, window_seconds: float) -> Step
     last = clock.last if clock is not None and clock.seconds == window_seconds else None
     names = state.classes.names
     if state.bank is not None:
-        return KeyedStepper(state.bank, names, last)
+        return KeyedStepper(state.bank, names, level, last)
     return StreamStepper(state.fitted, names, level, last, None if state.file is None else state.file.asked)
 
 
@@ -155,12 +159,14 @@ class KeyedStepper:
         The trackers, which are moved.
     names : list of str
         The names of the classes.
+    level : float
+        The level of the bands.
     last_windows : array of int, optional
         The last window of time of each key.
     """
 
-    def __init__(self, bank: Bank, names: list[str], last_windows: Any = None) -> None:
-        self._bank, self._names, self.asked = bank, names, None
+    def __init__(self, bank: Bank, names: list[str], level: float, last_windows: Any = None) -> None:
+        self._bank, self._names, self._level, self.asked = bank, names, level, None
         last = [] if last_windows is None else np.atleast_1d(last_windows).tolist()
         self._last: dict[Any, int] = {key: at for key, at in zip(bank.keys, last, strict=False) if at != _NEVER}
 
@@ -170,15 +176,19 @@ class KeyedStepper:
 
     def step(self, piece: CheckedPiece) -> AdaptedPiece:
         bank = self._bank
-        adapted = _empty(piece, [*_OF_EACH_ROUND, "key", *(f"prior_{name}" for name in self._names), *_SIGNS])
+        shares = [f"{what}_{name}" for what in ("prior", "low", "high") for name in self._names]
+        adapted = _empty(piece, [*_OF_EACH_ROUND, "key", *shares, *_SIGNS])
         for part in piece.rounds():
             assert part.keys is not None
             self._let_windows_pass(part, part.keys)
             number = bank.rounds_ + 1
+            counts = Counter[Any](part.keys)
+            bands = self._bands(counts)
             taken = bank.step(part.keys, part.proba, part.labels)
             place(taken.proba, part.start, adapted.proba, adapted.labels)
             adapted.round_numbers.append(number)
-            n, counts = len(taken.keys), Counter[Any](part.keys)
+            n = len(taken.keys)
+            none = [None] * (2 * len(self._names))
             lines = [
                 [number] * n,
                 [piece.piece.row + part.start + 1] * n,
@@ -186,11 +196,29 @@ class KeyedStepper:
                 [part.time] * n,
                 taken.keys,
                 *taken.prior.T.tolist(),
+                *zip(*(bands.get(key, none) for key in taken.keys), strict=True),
                 *(getattr(taken.signs, name).tolist() for name in _SIGNS),
             ]
             for column, values in zip(adapted.round_table.values(), lines, strict=True):
                 column += values
         return adapted
+
+    def _bands(self, counts: Counter[Any]) -> dict[Any, list[float]]:
+        """The bands before a round, of keys whose number of rows doubles in it: of each class low, then high."""
+        bank = self._bank
+        if bank.adapter.alpha is None:
+            return {}
+        keys = [key for key in counts if key in bank]
+        rows = dict(zip(keys, bank.signs(keys).rows.tolist(), strict=True))
+        due = [
+            key
+            for key, before in rows.items()
+            if before >= BANDS_FROM and before.bit_length() < (before + counts[key]).bit_length()
+        ]
+        if not due:
+            return {}
+        limits = bank.prior_interval(due, self._level)
+        return dict(zip(due, limits.transpose(0, 2, 1).reshape(len(due), -1).tolist(), strict=True))
 
     def _let_windows_pass(self, part: Round, keys: list[str]) -> None:
         """Tell each key of a round of the windows of time in which nothing of it came since its last round."""

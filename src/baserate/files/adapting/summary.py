@@ -46,9 +46,12 @@ def summarise(state: StreamState, level: float = 0.9) -> dict[str, Any]:
 
 def _keys(bank: Bank) -> dict[str, Any]:
     """How many keys there are, and which of them are in doubt."""
-    signs, changed = bank.signs(), bank.changed_keys()
+    signs, changed, alpha = bank.signs(), bank.changed_keys(), bank.adapter.alpha
+    evidence = bank.assumption_evidence_
     return {
         "keys": len(bank),
+        "evidence_of_all_keys": evidence,
+        "all_keys_in_alarm": alpha is not None and evidence >= 1.0 / alpha,
         "keys_in_alarm": int(signs.alarm.sum()),
         "keys_held_back": int(signs.fallback.sum()),
         "keys_changed": len(changed),
@@ -74,6 +77,7 @@ def _trust(adapter: RegressAndReweight, names: list[str], level: float) -> dict[
         "low": _by_class(names, band[:, 0]),
         "high": _by_class(names, band[:, 1]),
         "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
+        "accuracy_in_doubt": adapter.accuracy_in_doubt_.replace(": see assumption_findings_", ""),
         "evidence": adapter.assumption_evidence_,
         "alarm": adapter.assumption_alarm_,
         "alarm_at": 1.0 / adapter.alpha if adapter.alpha else None,
@@ -259,9 +263,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
         return [*said, *_on_keys(found), *_places(found)]
     accuracy = found["accuracy"]
     if accuracy["value"] == accuracy["value"]:
+        doubt = found["accuracy_in_doubt"]
         said.append(
             f"Estimated accuracy now: {100 * accuracy['value']:.1f} % ({100 * accuracy['low']:.1f} to "
             f"{100 * accuracy['high']:.1f} %), if only the class mix has changed."
+            + (f" In doubt: {doubt[0].lower()}{doubt[1:]}" if doubt else "")
         )
     if not found["alarm"]:
         said.append(_assumption(found))
@@ -280,6 +286,11 @@ def sentences(found: dict[str, Any]) -> list[str]:
 def _on_keys(found: dict[str, Any]) -> list[str]:
     """The sentences on keys in doubt."""
     said = []
+    if found["all_keys_in_alarm"]:
+        said.append(
+            f"All keys together show drift beyond the class mix (evidence {found['evidence_of_all_keys']:.3g}): check "
+            "the data of all of them, also of those that have too few rows to show it."
+        )
     if found["keys_changed"]:
         left = found["keys_changed"] - len(found["changed"])
         more = f" and {left:,} more" if left > 0 else ""

@@ -75,8 +75,6 @@ class TrackedKeys(NamedTuple):
         Those that have too few rows to tell, those with most rows first.
     steady : int
         The number of all others.
-    held_back : list of KeyPath
-        Those whose correction is reduced at the end, whether they moved or not, those with most rows first.
     calendar : Calendar
         Writes the moments.
     """
@@ -84,7 +82,6 @@ class TrackedKeys(NamedTuple):
     moved: list[KeyPath]
     doubtful: list[KeyPath]
     steady: int
-    held_back: list[KeyPath]
     calendar: Calendar
 
     @property
@@ -122,7 +119,6 @@ class _KeyFold:
         self._rows: IntArray = np.zeros((0, STRETCHES), dtype=np.int64)
         self._sums: Any = np.zeros((0, STRETCHES, k), dtype=np.float32)
         self._first, self._last = np.zeros((0, k)), np.zeros((0, k))
-        self._held_back = np.zeros(0, dtype=bool)
         self._moments: dict[int, Moment] = {}
         self._ended = Moment(0)
 
@@ -141,16 +137,15 @@ class _KeyFold:
         new = here >= known
         self._first[here[new]] = prior[first[new]]
         self._last[places] = prior  # of the lines of a key, the last one stays
-        self._held_back[places] = frame["fallback"].to_numpy()
         self._ended = moments.at(len(frame) - 1)
         np.add.at(self._rows, (places, stretch), rows)
         np.add.at(self._sums, (places, stretch), prior * rows[:, None])
 
     def _grow(self, more: int) -> None:
         if more:
-            self._rows, self._sums, self._first, self._last, self._held_back = (
+            self._rows, self._sums, self._first, self._last = (
                 np.concatenate([held, np.zeros((more, *held.shape[1:]), dtype=held.dtype)])
-                for held in (self._rows, self._sums, self._first, self._last, self._held_back)
+                for held in (self._rows, self._sums, self._first, self._last)
             )
 
     def result(self) -> TrackedKeys:
@@ -177,9 +172,7 @@ class _KeyFold:
         by_distance = sorted(np.flatnonzero(moved).tolist(), key=lambda i: -away[i])
         by_rows = sorted(np.flatnonzero(doubtful).tolist(), key=lambda i: -rows[i])
         steady = int((~moved & ~doubtful).sum())
-        reduced = sorted(np.flatnonzero(self._held_back).tolist(), key=lambda i: -rows[i])
-        told_of, few, held_back = ([path(i) for i in those] for those in (by_distance, by_rows, reduced))
-        return TrackedKeys(told_of, few, steady, held_back, self._times.calendar)
+        return TrackedKeys([path(i) for i in by_distance], [path(i) for i in by_rows], steady, self._times.calendar)
 
     def _furthest(self) -> tuple[Any, FloatArray, IntArray]:
         """Tell of each key and class if it moved, its furthest mean, and the start of that stretch, short or long."""

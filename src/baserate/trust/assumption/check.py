@@ -226,6 +226,18 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         if not self.alarm_ and max(self._logs()) >= -np.log(self.alpha):
             self.alarm_, self.since_ = True, self.rounds_
 
+    def comparable(self, rows: FloatArray) -> FloatArray | None:
+        """Return rows that were taken in as they compare with the holdout as it is: rounded where it is.
+
+        None while the stream is rounded, or may be, and the holdout is not: then they do not compare.
+        """
+        check_fitted(self, "testable_")
+        if not self.testable_:
+            return rows
+        if coarsest(self._on) > self._grid:
+            return None
+        return rounded(rows, self._grid) if coarsest(self._on) < self._grid else rows
+
     def explain(self) -> list[Finding]:
         """Return the largest deviations at the look that gave `evidence_`, strongest first; empty without evidence."""
         check_fitted(self, "testable_")

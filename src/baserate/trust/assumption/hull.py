@@ -90,14 +90,8 @@ def look_where_due(
     strongest : Look or None
         None if there was no look.
     """
-    found: list[Look] = []
-    whole, *windows = sizes.tolist()
-    if whole >= _due(looks):
-        while _due(looks + 1) <= whole:
-            looks += 1  # after a large batch, only the last look that is due
-        found += _look(holdout, counts[0], _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
-        looks += 1
-    for window, size in enumerate(windows, start=1):
+    looks, found = _look_at_whole(holdout, counts[0], int(sizes[0]), looks)
+    for window, size in enumerate(sizes[1:].tolist(), start=1):
         if size >= WINDOWS[window]:
             turn = int(turns[window])
             if turn > 0:  # in the first, a window holds what the whole stream does
@@ -106,6 +100,20 @@ def look_where_due(
             sizes[window] = 0
             turns[window] += 1
     return looks, max(found, key=lambda look: look.log, default=None)
+
+
+def look_at_whole(holdout: Counted, counts: NDArray[Any], size: int, looks: int) -> tuple[int, Look | None]:
+    """Look at a whole stream where that is due, as `look_where_due` does, and at no window."""
+    looks, found = _look_at_whole(holdout, counts, size, looks)
+    return looks, max(found, key=lambda look: look.log, default=None)
+
+
+def _look_at_whole(holdout: Counted, counts: NDArray[Any], size: int, looks: int) -> tuple[int, list[Look]]:
+    if size < _due(looks):
+        return looks, []
+    while _due(looks + 1) <= size:
+        looks += 1  # after a large batch, only the last look that is due
+    return looks + 1, _look(holdout, counts, _WHOLE * 3.0 / ((looks + 3.0) * (looks + 4.0)))
 
 
 @compiled

@@ -72,9 +72,7 @@ class Gate(Component, saved_as="gate"):
     the correction in log-odds. The first of these rules that applies decides:
 
     1. *Dependence*: correlated samples (`SerialDependence`) are weak evidence of a class mix, or none. While they are
-       correlated, the correction is switched off. But if a class mix explains nearly all of a large change of the
-       outputs (`ExplainedShare`), a class mix is to be used for which every sample counts for little (`discounts_`),
-       as far as a rehearsal bears it out.
+       correlated, the correction is switched off.
     2. *An alarm* of `AssumptionCheck` leaves at most half of the correction. It ends when a fresh check has been silent
        for twice as many rounds as the alarm took to come (at most 1,000), or twice as long as the last time. It leaves
        half because, on streams of independent samples that were not label shift, half of the correction still did more
@@ -102,8 +100,6 @@ class Gate(Component, saved_as="gate"):
     off_ : bool
         True if the correction is switched off by dependence: the model's output is to be used as it is, not even
         calibrated.
-    discounts_ : bool
-        True if samples are correlated and a class mix explains the change: their evidence is to be discounted.
     reason_ : str
         The reason why it is held back; empty if it is not.
     since_ : int or None
@@ -207,12 +203,7 @@ class Gate(Component, saved_as="gate"):
     @property
     def off_(self) -> bool:
         check_fitted(self, "source_prior_")
-        return self._dependent and not self._explained
-
-    @property
-    def discounts_(self) -> bool:
-        check_fitted(self, "source_prior_")
-        return self._dependent and self._explained
+        return self._dependent
 
     def update(
         self,
@@ -291,9 +282,7 @@ class Gate(Component, saved_as="gate"):
             self.weight_, reason = self._rehearsed, ""
             if self._held_back:
                 reason = "the holdout, weighted to the tracked class mix, does not bear the correction out"
-            if self.discounts_:  # the check takes samples for independent: its alarms say nothing here
-                reason = reason or REPEATS + ": each counts for little"
-            elif self.doubted_:
+            if self.doubted_:
                 self.weight_ = min(self.weight_, _IN_DOUBT_EXPLAINED if self._explained else IN_DOUBT)
                 reason = "the stream does not look like label shift"
         if not reason:

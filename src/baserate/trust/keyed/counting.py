@@ -21,9 +21,14 @@ def count_cells(
     columns: FloatArray,
     edges: FloatArray,
     cells: NDArray[np.int32],
+    whole: NDArray[np.int32],
+    alarmed: NDArray[np.bool_],
     windows: IntArray,
 ) -> None:
-    """Count the cells of rows; of a stream with twice as many rows as `most` or more, only some from all over."""
+    """Count the cells of rows, in `whole` of streams that had an alarm.
+
+    Of a stream with twice as many rows as `most` or more, only some from all over are counted.
+    """
     room, n_windows = np.empty(columns.shape[1]), cells.shape[1]
     for j in range(len(places)):
         place, n = places[j], starts[j + 1] - starts[j]
@@ -33,6 +38,9 @@ def count_cells(
             for w in range(n_windows):
                 cells[place, w, first] += 1
                 cells[place, w, second] += 1
+            if alarmed[j]:
+                whole[place, first] += 1
+                whole[place, second] += 1
         for w in range(n_windows):
             windows[place, 0, w] += (n + stride - 1) // stride
 

@@ -1,22 +1,24 @@
 """KeyTrust: the trust signals of many streams that share a model, as arrays."""
 
+import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baserate.protocols import FloatArray, IntArray
 from baserate.trust.accuracy import NO_LABELS, NO_WEIGHTS, Accuracy, AccuracyEstimate
-from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_where_due, looks_are_due
+from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_at_whole, look_where_due, looks_are_due
 from baserate.trust.assumption.rounding import normalised, rounded, row_grids
 from baserate.trust.dependence import judge, limits, sum_of_classes
 from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart, widened
 from baserate.trust.gate import IN_DOUBT, Gate, alarm_lasts
 from baserate.trust.gate.gate import MOVED as REHEARSED_BEYOND
 from baserate.trust.keyed.counting import count_cells, count_pairs, count_windows
+from baserate.trust.keyed.parts import KeyedRounds, KeyParts, KeySigns
 from baserate.trust.keyed.state import State, new_state
-from baserate.trust.monitor import COLLECTED, EARLY, MOST, TrustMonitor
+from baserate.trust.monitor import COLLECTED, EARLY, MOST
 
 _ALIKE = 0.1  # class mixes that differ by less in every class share a part of the accuracy's window
 _STEP = 0.25  # of log-odds, to which class mixes are rounded before they are rehearsed
@@ -24,119 +26,22 @@ _LOWEST = -20.0  # log-odds to the source's, below which a class is as good as g
 _REMEMBERED = 20_000  # rehearsals
 
 
-class KeyParts(NamedTuple):
-    """Fitted parts that all streams share.
-
-    Attributes
-    ----------
-    alpha : float
-        The acceptable probability of a false alarm, of each stream.
-    gated : bool
-        Whether the correction is held back where it is in doubt.
-    source_prior : (k,) array
-    hull : HullTest or None
-        The check of label shift; None where nothing is tested.
-    grid : int
-        The grid that the holdout's outputs are on.
-    untested : str
-        Why nothing is tested; empty if it is.
-    gate : Gate or None
-    accuracy : AccuracyEstimate or None
-        None without a labelled holdout that has every class.
-    memory : int
-        Of `SerialDependence`.
-    """
-
-    alpha: float
-    gated: bool
-    source_prior: FloatArray
-    hull: HullTest | None
-    grid: int
-    untested: str
-    gate: Gate | None
-    accuracy: AccuracyEstimate | None
-    memory: int
-
-    @classmethod
-    def of(cls, monitor: TrustMonitor, gate: Gate | None, *, gated: bool) -> Self | None:
-        """Return the parts of an adapter; None if its `alpha` is None."""
-        if monitor.alpha is None:
-            return None
-        hull, grid = monitor.check_.hull() if monitor.checks_ else (None, 0)
-        accuracy = monitor.accuracy_estimate() if monitor.known_ else None
-        memory = monitor.dependence_.memory
-        return cls(monitor.alpha, gated, monitor.source_prior_, hull, grid, monitor.untested_, gate, accuracy, memory)
-
-    @property
-    def n_cells(self) -> int:
-        """The number of cells of the check; 0 if there is none."""
-        return 0 if self.hull is None else self.hull.n_cells
-
-
-class KeyedRounds(NamedTuple):
-    """One round of each of several streams, sorted by stream, as it was checked and predicted.
-
-    Attributes
-    ----------
-    places : (m,) array of int
-        The streams; none twice.
-    starts : (m + 1,) array of int
-        Stream j has the rows ``starts[j]:starts[j + 1]``.
-    raw, calibrated, adapted : (n, k) arrays
-        The model's probabilities, the same calibrated, and re-weighted.
-    used : (m, k) array
-        The class mixes that they were re-weighted to.
-    labels, predicted : (n,) arrays of int, or None
-        Labels, -1 where there is none; and the classes that were predicted, where not those of `adapted`.
-    """
-
-    places: IntArray
-    starts: IntArray
-    raw: FloatArray
-    calibrated: FloatArray
-    adapted: FloatArray
-    used: FloatArray
-    labels: IntArray | None
-    predicted: IntArray | None
-
-
-class KeySigns(NamedTuple):
-    """Trust signals of some streams, one entry each.
-
-    Attributes
-    ----------
-    rows : array of int
-        Rows so far.
-    evidence : array
-        Evidence against label shift: 1 is none, and 1 / alpha raises an alarm.
-    alarm : array of bool
-        True while more than the class mix seems to have changed.
-    dependent : array of bool
-        True while rows that follow each other are too much alike.
-    correction_weight : array
-        The part of the correction that is used.
-    fallback : array of bool
-        True while that is not all of it.
-    """
-
-    rows: IntArray
-    evidence: FloatArray
-    alarm: NDArray[np.bool_]
-    dependent: NDArray[np.bool_]
-    correction_weight: FloatArray
-    fallback: NDArray[np.bool_]
-
-
 class KeyTrust:
     """Gate, check of label shift, dependence and accuracy of many streams, which share a model and its holdout.
 
     Each stream is judged by its own rows alone. The parts of the check and of the dependence are those of a single
-    stream; bets, unknown mass and the portfolio of corrections are left out. State: 2.4 KB a stream for ten classes,
-    0.9 KB for two.
+    stream; bets, unknown mass and the portfolio of corrections are left out. State: 2.6 KB a stream for ten classes,
+    1.1 KB for two.
 
     Parameters
     ----------
     parts : KeyParts
+
+    Attributes
+    ----------
+    state : State
+    pooled : HullTest or None
+        The check of all streams together, on some 512 rows of a round: it also tells where each has too few rows.
     """
 
     def __init__(self, parts: KeyParts) -> None:
@@ -144,6 +49,14 @@ class KeyTrust:
         self._rehearsals: dict[bytes, float] = {}
         self._told_apart: float | None = None
         self.state = self.born(0)
+        self.pooled: HullTest | None = None
+        self.restore_pooled(None)
+
+    def restore_pooled(self, pooled: HullTest | None) -> None:
+        """Go on with the check of all streams together, or begin it anew."""
+        self.pooled = copy.copy(self.parts.hull if pooled is None else pooled)
+        if pooled is None and self.pooled is not None:
+            self.pooled.start(self.parts.grid)
 
     def is_of(self, parts: KeyParts) -> bool:
         """Tell whether these are the parts that it was made with."""
@@ -226,24 +139,50 @@ class KeyTrust:
         grids = np.full(len(places), self.parts.grid)
         if on.any():
             grids, alike = self._on_grids(seen, on)
-        count_cells(alike, seen.starts, MOST, places, hull.columns, hull.cells.edges, state.cells, state.windows)
+        alarmed = state.alarms[places, 0] >= 0
+        count_cells(
+            alike, seen.starts, MOST, places, hull.columns, hull.cells.edges, state.cells, state.whole, alarmed,
+            state.windows,
+        )  # fmt: skip
         for j in np.flatnonzero(looks_are_due(state.windows[:, 0], state.looks, places)).tolist():
-            place = int(places[j])
+            place, holdout = int(places[j]), hull.holdout(int(grids[j]))
             sizes, turns = state.windows[place]
-            looks, look = look_where_due(
-                hull.holdout(int(grids[j])), state.cells[place], sizes, turns, int(state.looks[place])
+            state.looks[place], look = look_where_due(
+                holdout, state.cells[place], sizes, turns, int(state.looks[place])
             )
-            state.looks[place] = looks
             if look is not None and look.log > state.evidence[place, 0]:
-                state.evidence[place] = np.maximum(state.evidence[place], min(look.log, MOST_EVIDENCE))
                 state.evidence[place, 0] = min(look.log, MOST_EVIDENCE)
+                if not alarmed[j]:
+                    state.evidence[place, 1] = state.evidence[place, 0]
                 if state.evidence[place, 0] >= -np.log(self.parts.alpha):
                     self._raise_alarm(place)
+        self._pool(alike, seen.starts, (grids == self.parts.grid) & ~state.dependent[places])
+        if alarmed.any():
+            self._look_past_alarms(hull, places[alarmed], grids[alarmed])
+
+    def _pool(self, alike: FloatArray, starts: IntArray, usable: NDArray[np.bool_]) -> None:
+        """Test the rows of all usable streams together: mixtures of mixtures are mixtures."""
+        rows = alike if usable.all() else alike[np.repeat(usable, np.diff(starts))]
+        if self.pooled is not None and len(rows) > 0:
+            self.pooled.add(np.ascontiguousarray(rows[:: max(len(rows) // MOST, 1)]))
+
+    def _look_past_alarms(self, hull: HullTest, places: IntArray, grids: IntArray) -> None:
+        """Look at whole streams where that is due, as if they had had no alarm, so that evidence grows with rows."""
+        state = self.state
+        sizes = state.whole[places, : len(hull.cells.centres)].sum(axis=1)
+        for place, grid, n in zip(places.tolist(), grids.tolist(), sizes.tolist(), strict=True):
+            state.whole_looks[place], look = look_at_whole(
+                hull.holdout(grid), state.whole[place], n, int(state.whole_looks[place])
+            )
+            if look is not None:
+                state.evidence[place, 1] = max(state.evidence[place, 1], min(look.log, MOST_EVIDENCE))
 
     def _raise_alarm(self, place: int) -> None:
         """Note an alarm, and check anew, so that its end can be seen."""
         state = self.state
-        now, (_, lasted, began) = state.rows[place, 1], state.alarms[place]
+        now, (last, lasted, began) = state.rows[place, 1], state.alarms[place]
+        if last < 0:
+            state.whole[place], state.whole_looks[place] = state.cells[place, 0], state.looks[place]
         state.alarms[place] = now, alarm_lasts(now - began, lasted), now
         state.evidence[place, 0] = 0.0
         self._check_anew(place)
@@ -267,6 +206,7 @@ class KeyTrust:
         least = self.parts.grid
         turned = np.maximum(own, least) != np.maximum(was, least)
         self._check_anew(seen.places[turned])
+        self.state.whole[seen.places[turned]] = 0
         alike = seen.raw.copy()
         if least > 0:
             coarse = np.repeat(own < least, sizes)
@@ -320,8 +260,12 @@ class KeyTrust:
         return KeySigns(state.rows[places, 0], np.exp(logs), alarm, state.dependent[places].copy(), part, part < 1.0)
 
     def p_values(self, places: IntArray) -> FloatArray:
-        """Return for each stream an upper limit of the probability of the evidence that it has had, if all is well."""
-        return np.asarray(np.exp(-self.state.evidence[places].max(axis=1)))
+        """Return for each stream an upper limit of the probability of the evidence that it has had, if all is well.
+
+        That is the check's until its first alarm, and from there on its looks at the whole stream, as if there had been
+        no alarm.
+        """
+        return np.asarray(np.exp(-self.state.evidence[places, 1]))
 
     def doubt(self, place: int, prior: FloatArray) -> Doubt:
         """Return the doubt about estimates of a stream that rely on label shift, given its class mix."""

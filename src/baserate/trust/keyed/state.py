@@ -22,14 +22,18 @@ class State(NamedTuple):
     """Number of rows, and of rounds."""
     cells: NDArray[np.int32]
     """Rows in each cell of the outputs, in each window of the check; no cells where nothing is tested."""
+    whole: NDArray[np.int32]
+    """The same over the whole stream, of a key that has had an alarm: the windows begin anew with each."""
+    whole_looks: IntArray
+    """Number of looks at that."""
     windows: IntArray
     """For each window, its number of rows, and how often it began anew."""
     looks: IntArray
-    """Number of looks of the check at all rows."""
+    """Number of looks of the check at all rows since the last alarm."""
     on_grid: NDArray[np.bool_]
     """Whether all rows have been on each of the grids that outputs are rounded to."""
     evidence: FloatArray
-    """Logarithms of the evidence: since the last alarm, and the strongest of all."""
+    """Logarithms of the evidence: since the last alarm, and until the first one or of the whole stream."""
     alarms: IntArray
     """Round of the last alarm (-1 for none), for how many rounds it lasts, and the round in which the check began."""
     last: FloatArray
@@ -63,6 +67,8 @@ def new_state(n: int, k: int, n_cells: int) -> State:
     state = State(
         rows=np.zeros((n, 2), dtype=np.int64),
         cells=np.zeros((n, len(WINDOWS), n_cells), dtype=np.int32),
+        whole=np.zeros((n, n_cells), dtype=np.int32),
+        whole_looks=np.zeros(n, dtype=np.int64),
         windows=np.zeros((n, 2, len(WINDOWS)), dtype=np.int64),
         looks=np.zeros(n, dtype=np.int64),
         on_grid=np.ones((n, len(GRIDS)), dtype=bool),
@@ -91,6 +97,8 @@ def saved_arrays(n_cells: int) -> Fields:
     specs: dict[str, Any] = {
         "rows": ints("keys", 2, low=0),
         "cells": Array("i4", ("keys", len(WINDOWS), n_cells), 0),
+        "whole": Array("i4", ("keys", n_cells), 0),
+        "whole_looks": ints("keys", low=0, high=200),
         "windows": ints("keys", 2, len(WINDOWS), low=0),
         "looks": ints("keys", low=0, high=200),
         "on_grid": flags("keys", len(GRIDS)),
@@ -109,4 +117,4 @@ def saved_arrays(n_cells: int) -> Fields:
         "priors": floats("keys", PARTS, "k", low=0.0),
         "labelled": floats("keys", PARTS, len(LabelledSums._fields), low=0.0),
     }
-    return Fields(specs)
+    return Fields(specs, optional=("whole", "whole_looks"))

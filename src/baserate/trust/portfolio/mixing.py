@@ -34,9 +34,7 @@ _NEARLY = 0.04  # a temperature as near to one as this is taken for one: no prob
 
 
 @compiled_within
-def _offsets(
-    prior: FloatArray, part: float, discounts: bool, source_prior: FloatArray, counts: FloatArray
-) -> FloatArray:
+def _offsets(prior: FloatArray, part: float, source_prior: FloatArray, counts: FloatArray) -> FloatArray:
     """Return log-offsets of the default, of the tracked and of the discounted class prior, (3, k)."""
     out, total = np.empty((3, len(prior))), 1.0
     for c in range(len(prior)):
@@ -46,7 +44,7 @@ def _offsets(
         discounted = np.log((counts[c] + source_prior[c]) / (total * source_prior[c]))
         out[1, c] = min(max(tracked, -FURTHEST), FURTHEST)
         out[2, c] = min(max(discounted, -FURTHEST), FURTHEST)
-        out[0, c] = part * (out[2, c] if discounts else out[1, c])
+        out[0, c] = part * out[1, c]
     return out
 
 
@@ -61,7 +59,6 @@ def take_in(
     prior: FloatArray,
     part: float,
     alone: bool,
-    discounts: bool,
     source_prior: FloatArray,
     resting: FloatArray,
     weights: FloatArray,
@@ -84,7 +81,7 @@ def take_in(
         True for the samples of a round; False for labels that came late.
     began : bool
         True if there were labels before.
-    prior, part, alone, discounts
+    prior, part, alone
         As in `Proposals`.
     resting : (m,) array
         The weights that every label pulls towards.
@@ -93,7 +90,7 @@ def take_in(
     for i in range(len(labels)):
         told += labels[i] != UNLABELLED
     if told > 0:
-        offsets = _offsets(prior, part, discounts, source_prior, counts)
+        offsets = _offsets(prior, part, source_prior, counts)
         _learn(
             raw, calibrated, labels, importance, (told + MOST - 1) // MOST, offsets, alone, source_prior, resting,
             weights, biases, temperatures, seen, expected, counts,
@@ -196,7 +193,6 @@ def tables(
     prior: FloatArray,
     part: float,
     alone: bool,
-    discounts: bool,
     source_prior: FloatArray,
     biases: FloatArray,
     temperatures: FloatArray,
@@ -207,7 +203,7 @@ def tables(
 ) -> None:
     """Write the probabilities of each candidate, (m, n, k)."""
     k = len(source_prior)
-    offsets = _offsets(prior, part, discounts, source_prior, counts)
+    offsets = _offsets(prior, part, source_prior, counts)
     logs, said, scratch = np.empty((2, k)), np.empty((len(out), k)), np.empty(k)
     for i in range(len(raw)):
         predicted = log_rows(raw[i], calibrated[i], logs)
@@ -221,7 +217,6 @@ def tables(
 def blend(
     part: float,
     alone: bool,
-    discounts: bool,
     source_prior: FloatArray,
     weights: FloatArray,
     biases: FloatArray,
@@ -243,11 +238,9 @@ def blend(
     tracked, discounted, model, temperature = weights[TRACKED], weights[DISCOUNTED], weights[BASE], 1.0
     if alone:
         model += weights[GATED]
-    elif discounts:
-        discounted += part * weights[GATED]
     else:
         tracked += part * weights[GATED]
-    ratios = _offsets(source_prior, 1.0, False, source_prior, counts)
+    ratios = _offsets(source_prior, 1.0, source_prior, counts)
     for c in range(k):
         offsets[c] = discounted * ratios[2, c]
     for i in range(len(biases)):

@@ -17,7 +17,6 @@ from baserate.trust.portfolio.candidates import (
     resting_weights,
     starting_weights,
 )
-from baserate.trust.portfolio.mixing import FURTHEST
 from baserate.validation import LEAST_PRIOR
 
 _ALIKE = np.empty(0)
@@ -35,14 +34,11 @@ class Proposals(NamedTuple):
         The part of the proposed correction that the default uses.
     alone : bool
         True while the default is the model left alone, uncalibrated.
-    discounts : bool
-        True while the default uses the discounted class prior in the place of the tracked one.
     """
 
     prior: FloatArray
     part: float
     alone: bool
-    discounts: bool
 
 
 class Blend(NamedTuple):
@@ -223,15 +219,11 @@ class Portfolio(Component, saved_as="portfolio"):
         mean = self._inverse[0] / max(self._inverse[1], 1.0)
         return np.asarray(np.minimum(inverse / max(mean, 1.0), _MOST_TIMES))
 
-    def discounted_offsets(self) -> FloatArray:
-        """Return the log-offsets of the discounted class prior, (k,)."""
-        return np.clip(np.log(self.discounted_ / self._source_prior), -FURTHEST, FURTHEST)
-
     def blend(self, proposals: Proposals) -> Blend:
         """Return the mixture of the moment."""
         offsets, table = np.empty(len(self._source_prior)), np.empty(self._seen.shape)
         tracked, temperature, model = mixing.blend(
-            proposals.part, proposals.alone, proposals.discounts, self._source_prior, self.weights_, self._biases,
+            proposals.part, proposals.alone, self._source_prior, self.weights_, self._biases,
             self._temperatures, self._seen, self._expected, self._counts, offsets, table,
         )  # fmt: skip
         return Blend(offsets, tracked, temperature, model, table)

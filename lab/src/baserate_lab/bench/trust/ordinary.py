@@ -50,7 +50,7 @@ def two_classes(name: str, kind: str, size: int, rng: np.random.Generator) -> Pl
     labels = (rng.random(ROWS) < now).astype(np.int64)
     proba, stream = model.outputs(y, rng), model.outputs(labels, rng)
     if kind == "noise":
-        logits = np.log(stream) + _level(np.log(stream), labels, rng)
+        logits = np.log(stream) + noise_level(np.log(stream), labels, rng)
         stream = softmax(logits, axis=1)
     if kind == "unknown":  # far from the others, on the side of the second
         odd = rng.random(ROWS) < UNKNOWN
@@ -60,7 +60,7 @@ def two_classes(name: str, kind: str, size: int, rng: np.random.Generator) -> Pl
     return Play(proba, y, stream)
 
 
-def _level(logits: FloatArray, labels: IntArray, rng: np.random.Generator) -> FloatArray:
+def noise_level(logits: FloatArray, labels: IntArray, rng: np.random.Generator) -> FloatArray:
     """Noise on logits that costs five points of accuracy, or as much as it can."""
     noise, low, high = rng.standard_normal(logits.shape), 0.0, 20.0
     wanted = (logits.argmax(axis=1) == labels).mean() - POINTS
@@ -99,7 +99,7 @@ def drawn(name: str, kind: str, size: int, rng: np.random.Generator) -> Play:
     stream = proba[rows]
     if kind == "noise":
         logits = np.log(np.maximum(stream, 1e-6))
-        stream = softmax(logits + _level(logits, labels, rng), axis=1)
+        stream = softmax(logits + noise_level(logits, labels, rng), axis=1)
     if kind == "unknown":
         odd = rng.random(ROWS) < UNKNOWN
         stream[odd] = unknown[rng.integers(len(unknown), size=int(odd.sum()))]
@@ -152,10 +152,12 @@ def watch(play: Play) -> Run:
     since, peak = np.inf, 0.0
     for start in range(0, len(play.stream) - COLLECTED + 1, COLLECTED):
         part = np.ascontiguousarray(play.stream[start : start + COLLECTED])
-        if not check.alarm_:
-            check.take_in(part, COLLECTED // BATCH)
-            since = float(start + COLLECTED) if check.alarm_ else np.inf
-        mass.update(part[::4] / part[::4].sum(axis=1, keepdims=True))
+        check.take_in(part, COLLECTED // BATCH)
+        if check.alarm_ and np.isinf(since):
+            since = float(start + COLLECTED)
+        alike = check.comparable(part[::4] / part[::4].sum(axis=1, keepdims=True))
+        if alike is not None:
+            mass.update(alike)
         peak = max(peak, mass.mass_)
     return Run(since, check.bets_, peak)
 
