@@ -119,7 +119,8 @@ def _neighbours(rows: FloatArray) -> FloatArray:
     predicted, largest = most_probable(rows)
     with np.errstate(divide="ignore"):
         sure = np.log(largest) - np.log1p(-largest)
-    return sum_of_classes(*_pairs(predicted, sure, rows.shape[1]))[0]
+    sums: FloatArray = sum_of_classes(*_pairs(predicted, sure, rows.shape[1]))[0]
+    return sums
 
 
 @compiled

@@ -340,11 +340,6 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         self._require("an accuracy")
         return self._accuracy
 
-    def prior_band(self) -> PriorBand:
-        """The band by label shift alone."""
-        self._require("a band")
-        return self._band
-
     def accuracy(self, level: float) -> Accuracy:
         """The estimate of `AccuracyEstimate`."""
         self._require("an accuracy")

@@ -12,6 +12,7 @@ from baserate.state.declarations import (
     Flag,
     Saved,
     Sizes,
+    Spec,
     Together,
     Whole,
     floats,
@@ -129,6 +130,11 @@ def new_state(births: FloatArray, *, light: bool) -> State:
     )
 
 
+_OF_SEASONS: dict[str, Spec] = {
+    "seasons": floats("keys", "places", "columns", low=-2.0, high=season.MISSING),
+    "seasonal": ints("keys", 2, low=0),
+    "season_arms": priors("keys", 3),
+}
 _ARRAYS = Fields(
     {
         "births": priors("keys", "k"),
@@ -145,11 +151,9 @@ _ARRAYS = Fields(
         "began": ints("keys", "lanes", low=0),
         "run_weights": floats("keys", "lanes", low=0.0, high=1.0 + 1e-9),
         "arms": priors("keys", 2),
-        "seasons": floats("keys", "places", "columns", low=-2.0, high=season.MISSING),
-        "seasonal": ints("keys", 2, low=0),
-        "season_arms": priors("keys", 3),
     }
 )
+_WITH_SEASONS = Fields({**_ARRAYS.specs, **_OF_SEASONS})
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,11 @@ class _Arrays:
     """The declaration of the state's arrays: runs have as many lanes and products as the number of classes says."""
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        _ARRAYS.check(value, where, sizes)
+        if isinstance(value, dict) and not _OF_SEASONS.keys() & value.keys():
+            _ARRAYS.check(value, where, sizes)  # of an earlier version: seasons begin now
+            made = new_state(value["births"], light=sizes.known["lanes"] == 0)
+            value.update({name: getattr(made, name) for name in _OF_SEASONS})
+        _WITH_SEASONS.check(value, where, sizes)
         k, lanes = sizes.known["k"], sizes.known["lanes"]
         if lanes not in (0, n_lanes(k, light=False)) or sizes.known["overlaps"] != n_overlaps(k):
             raise UnreadableError(f"holds {where} of other runs than {k} classes have")
