@@ -157,7 +157,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
                 self.update_rows(self._state, ONE_KEY, estimate[np.newaxis])
                 return
             evidence = Evidence(*self._check(evidence))
-        after = None if evidence.n == 0 else np.empty((1, self.n_classes))
+        after = None if len(evidence.proba) == 0 else np.empty((1, self.n_classes))
         self._play(self._state, ONE_KEY, evidence, _NONE, after=_NONE if after is None else after)
         self._predicted = after
 
