@@ -163,7 +163,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
                 self.update_rows(self._state, ONE_KEY, estimate[np.newaxis])
                 return
             evidence = Evidence(*check_evidence(evidence, self.n_classes))
-        after = None if evidence.n == 0 else np.empty((1, self.n_classes))
+        after = None if len(evidence.proba) == 0 else np.empty((1, self.n_classes))
         self._play(self._state, ONE_KEY, evidence, _NONE, after=_NONE if after is None else after)
         self._predicted = after
 
@@ -281,21 +281,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
         """Do `idle` for some keys, in place."""
         self._forget_prediction(state)
         batch_update.idle(
-            state.births,
-            state.counts,
-            state.weights,
-            state.trust,
-            state.made,
-            state.rounds,
-            state.run_mixes,
-            state.sizes,
-            state.began,
-            state.run_weights,
-            state.seasons,
-            state.seasonal,
-            rows,
-            rounds,
-        )
+            state.births, state.counts, state.weights, state.trust, state.made, state.rounds, state.run_mixes,
+            state.sizes, state.began, state.run_weights, state.seasons, state.seasonal, rows, rounds,
+        )  # fmt: skip
 
     def note(self, evidence: Evidence) -> Note:
         """Return a record of a round, to be made before `update` and kept for as long as labels may arrive.
