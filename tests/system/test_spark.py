@@ -128,7 +128,7 @@ def test_a_checkpoint_of_an_older_layout_goes_on(folder, tmp_path):
     rows = streams.table(300, seed=21, n_keys=5)  # of which the checkpoint has seen the first two files
     (tmp_path / "in").mkdir()
     for i, (begin, end) in enumerate([(0, 75), (75, 150), (150, 300)]):
-        pq.write_table(rows.slice(begin, end - begin), tmp_path / f"in/{i}.parquet")
+        pq.write_table(rows.slice(begin, end - begin if i == 2 else 0), tmp_path / f"in/{i}.parquet")
     pq.write_table(rows, tmp_path / "all.parquet")
     shutil.copy(folder / "holdout.parquet", tmp_path)
     _, errors = _run(tmp_path, "golden", buckets=2)
