@@ -73,7 +73,6 @@ def use_gate(obj):
         between([obj.weight_], 0.0, 1.0)
         assert obj.off_ in (True, False)
         assert obj.doubted_ in (True, False)
-        assert obj.discounts_ in (True, False)
         obj.update(outputs(1, MIX, i)[0][0], alarm=i == 3, dependent=i >= 4, explained=i == 5)
 
 
