@@ -6,8 +6,10 @@ import pytest
 from baserate import Bank, RegressAndReweight
 from baserate.protocols import Evidence
 from baserate.state import dumps, loads
+from baserate.state.declarations import Sizes
 from baserate.trackers import LikelihoodMixture
 from baserate.trackers.likelihood_mixture import season
+from baserate.trackers.likelihood_mixture.state import State
 
 from .naive_season import NaiveSeason, across
 from .streams import draw
@@ -71,7 +73,7 @@ def test_it_agrees_with_the_transcription(k, period, n, T):
             tracker.update(prior, evidence)
             plain.update(evidence.likelihoods.tolist())
         np.testing.assert_allclose(tracker.predict(), plain.predict(), rtol=0, atol=1e-8)
-        assert tracker._state.seasonal[0].tolist() == [plain.period, plain.since]
+        assert tracker._state.seasonal[0].tolist() == [plain.period, plain.since, 0]
         np.testing.assert_allclose(tracker._state.season_arms[0], plain.arms, rtol=0, atol=1e-6)
         periods.add(plain.period)
         least = min(least, plain.arms[0])
@@ -147,14 +149,31 @@ def test_idle_rounds_keep_the_place_in_the_period():
     assert np.mean(found[-10:]) < 0.05 < 0.2 < np.mean(found[:10])
 
 
-def test_long_silence_leaves_nothing_to_compare():
+def test_after_long_silence_comparisons_begin_anew():
     tracker = LikelihoodMixture(3)
-    errors(tracker, 0, 50)
+    errors(tracker, 0, 15)
     tracker.idle(1_000_000)
-    before = tracker._state.seasons[0, :, -1].copy()
-    tracker.update(SOURCE, next(weeks(0, 1))[0])
-    np.testing.assert_array_equal(tracker._state.seasons[0, :, -1], before)
+    assert (tracker._state.seasons[0, :, -1] == 0.0).all()
+    assert tracker._state.seasonal[0, 2] == 15 + 1_000_000
     assert loads(dumps(tracker)).predict().tolist() == tracker.predict().tolist()
+    errors(tracker, 1, 40, path=WEEK[:1])
+    assert tracker._state.seasonal[0, 0] == 0
+    errors(tracker, 2, 70)
+    assert tracker._state.seasonal[0, 0] == 7
+
+
+def test_a_state_from_before_seasons_begins_without_one():
+    tracker = LikelihoodMixture(3)
+    errors(tracker, 0, 30, path=WEEK[:1])
+    state = tracker._state._asdict()
+    kept = {name: array for name, array in state.items() if not name.startswith("season")}
+    LikelihoodMixture.saves.state["_state"].check(kept, "_state", Sizes({"k": 3, "keys": 1}))
+    assert kept["seasonal"].tolist() == [[0, 0, 30]]
+    tracker._state = State(**{name: kept[name] for name in state})
+    errors(tracker, 1, 30, path=WEEK[:1])
+    assert tracker._state.seasonal[0, 0] == 0
+    errors(tracker, 2, 70)
+    assert tracker._state.seasonal[0, 0] == 7
 
 
 def test_a_batch_tells_more_of_its_own_round_than_the_season_of_the_next():

@@ -298,12 +298,12 @@ def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
     tracker = cast(BankableTracker, plan.bank.adapter.tracker_)
     fresh = tracker.new_state(tracker.birth_[np.newaxis])._asdict()
     n = len(state["held"])
-    Fields({name: Array(array.dtype.str, (n, *array.shape[1:]), finite=False) for name, array in fresh.items()}).check(
-        state["trackers"], "trackers", Sizes()
-    )
     declared = vars(type(tracker)).get("saves")
     if declared is not None:
         declared.state["_state"].check(state["trackers"], "trackers", Sizes({"k": len(plan.names), "keys": n}))
+    Fields({name: Array(array.dtype.str, (n, *array.shape[1:]), finite=False) for name, array in fresh.items()}).check(
+        state["trackers"], "trackers", Sizes()
+    )
     if state.get("unlabelled"):
         problem = problem_of(state["unlabelled"], len(plan.names), n)
         if problem:

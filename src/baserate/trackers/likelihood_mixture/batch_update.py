@@ -322,6 +322,8 @@ def idle(
             if seasons.shape[1] > 0:
                 season.skip(seasons[row], seasonal[row], counts.shape[1], rounds[row, 0])
         rounds[row, 0] += max(n - _MOST_IDLE, 0)
+        if n > _MOST_IDLE:
+            seasonal[row, 2] = rounds[row, 0]
         for c in range(counts.shape[1]):
             for e in range(MEMORIES):
                 counts[row, c, e] *= KEPT[e] ** n

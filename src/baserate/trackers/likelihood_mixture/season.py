@@ -31,6 +31,7 @@ _BETTER = 0.9  # a period replaces another one if they differ by at most this pa
 _MULTIPLE = 1.5  # a part of a period is the period, if they differ by at most so many times as much there
 _SEEN = 2.5  # periods that must have passed
 _EARLIEST = 20  # rounds that must have passed
+_ALIKE = 1e-12  # squared distance of rounds that are the same; zero stands for none that were compared
 _COMPARED = 0.01  # weight of the newest comparison, at least
 _NEWEST = 0.02  # weight of the newest round in the profile, at least
 _DOUBT = 0.5  # samples' worth of the forecast without a season in the profile, in visits
@@ -216,18 +217,19 @@ def remember(
         shares[d] = 0.0
         for c in range(k):
             shares[d] += across[d, c] * per_class[COUNT, c] * scale
-    period, best, total = season[0], 0, 0.0
-    for lag in range(1, min(span, t - 1) + 1):
+    period, best, total, compared = season[0], 0, 0.0, t - season[2]
+    for lag in range(1, min(span, compared - 1) + 1):
         other = (t - lag) % span
         if seasons[other, k] != MISSING:
-            distance = 0.0
+            distance = _ALIKE
             for d in range(m):
                 distance += (shares[d] - seasons[other, k + d]) ** 2
-            newest = max(_COMPARED, 1.0 / (t - lag))
+            newest = max(_COMPARED, 1.0 / (compared - lag)) if seasons[lag - 1, apart] > 0.0 else 1.0
             seasons[lag - 1, apart] += newest * (distance - seasons[lag - 1, apart])
         total += seasons[lag - 1, apart]
-        relative[lag] = seasons[lag - 1, apart] * lag / max(total, 1e-300)
-        if lag > 1 and t >= max(_SEEN * lag, _EARLIEST) and (best == 0 or relative[lag] < relative[best]):
+        if seasons[lag - 1, apart] > 0.0:
+            relative[lag] = seasons[lag - 1, apart] * lag / total
+        if lag > 1 and compared >= max(_SEEN * lag, _EARLIEST) and (best == 0 or relative[lag] < relative[best]):
             best = lag
     for parts in range(2, best // 2 + 1):
         if best % parts == 0 and relative[best // parts] <= _MULTIPLE * relative[best]:
@@ -260,12 +262,17 @@ def _adopt(seasons: FloatArray, season: IntArray, t: int, period: int, k: int) -
 
 @compiled_part
 def skip(seasons: FloatArray, season: IntArray, k: int, t: int) -> None:
-    """Let round t pass without samples."""
-    span = len(seasons)
+    """Let round t pass without samples; after a span of them, comparisons begin anew."""
+    span, missing = len(seasons), 0
     seasons[t % span, k] = MISSING
     if season[0] == 0:
         for c in range(k):
             seasons[t % span, c] = seasons[(t - 1) % span, c]
+    for place in range(span):
+        missing += seasons[place, k] == MISSING
+    if missing == span:
+        season[2] = t
+        seasons[:, -1] = 0.0
 
 
 @compiled

@@ -60,7 +60,7 @@ class State(NamedTuple):
     """The profile, a class mix for each round of the period; what the latest rounds contain of each direction; and the
     mean squared distance of rounds that are 1, 2, 3, ... apart."""
     seasonal: IntArray
-    """The period, zero for none, and the round in which it was found."""
+    """The period, zero for none; the round in which it was found; and that after which comparisons began."""
     season_arms: FloatArray
     """Weights of the forecast without a season, of the profile, and of the forecast moved as the profile moves."""
 
@@ -125,14 +125,14 @@ def new_state(births: FloatArray, *, light: bool) -> State:
         run_weights=run_weights,
         arms=np.full((keys, 2), 0.5) if lanes else np.tile([1.0, 0.0], (keys, 1)),
         seasons=np.zeros((keys, n_places(k, light=light), k + len(season.directions(k)) + 1)),
-        seasonal=np.zeros((keys, 2), dtype=np.int64),
+        seasonal=np.zeros((keys, 3), dtype=np.int64),
         season_arms=np.tile(season.START, (keys, 1)),
     )
 
 
 _OF_SEASONS: dict[str, Spec] = {
     "seasons": floats("keys", "places", "columns", low=-2.0, high=season.MISSING),
-    "seasonal": ints("keys", 2, low=0),
+    "seasonal": ints("keys", 3, low=0),
     "season_arms": priors("keys", 3),
 }
 _ARRAYS = Fields(
@@ -164,6 +164,7 @@ class _Arrays:
         if isinstance(value, dict) and not _OF_SEASONS.keys() & value.keys():
             _ARRAYS.check(value, where, sizes)  # of an earlier version: seasons begin now
             made = new_state(value["births"], light=sizes.known["lanes"] == 0)
+            made.seasonal[:, 2] = value["rounds"][:, 0]
             value.update({name: getattr(made, name) for name in _OF_SEASONS})
         _WITH_SEASONS.check(value, where, sizes)
         k, lanes = sizes.known["k"], sizes.known["lanes"]
