@@ -126,7 +126,8 @@ class NaiveRuns:
         """Judge a run by all of its first batch, and solve for its mix; returns the log-likelihood of the round."""
         run, rest = self.runs[-1], self.of_prior + sum(run.weight for run in self.runs[:-1])
         others, by_parts = log + math.log(rest), log + math.log(run.weight / born)
-        if self.evidence(run, rows) < others + math.log(0.001 / born) - self.k / 2:
+        astray = log_likelihood(run.mix, rows, None) < by_parts
+        if not astray and self.evidence(run, rows) < others + math.log(0.001 / born) - self.k / 2:
             return log
         self.solve(run, rows)
         own = math.log(born) + max(self.evidence(run, rows), by_parts)

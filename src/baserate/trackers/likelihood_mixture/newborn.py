@@ -37,6 +37,7 @@ def solve(
     overlaps: FloatArray,
     run: int,
     least: float,
+    shown: float,
     proba: FloatArray,
     inverse: FloatArray,
     labels: IntArray,
@@ -47,7 +48,7 @@ def solve(
     """Repeat the step of a run that began with this batch until it plays the likeliest mix of the batch.
 
     Returns the batch's log-likelihood averaged over mixes; minus infinity, and the run as it was, if that could hardly
-    exceed `least`.
+    exceed `least`. `shown` is the log-likelihood that the run gave the batch part by part.
     """
     k, n, products = len(mixes), float(end - first), len(overlaps)
     prior, best, best_score, best_overlap = np.empty(k), np.empty(k), np.empty(k), np.empty(products)
@@ -59,11 +60,13 @@ def solve(
         best[c] = mixes[c, run]
     for j in range(products):
         best_overlap[j] = overlaps[j, run]
-    # Nearly always the parts of the batch have brought the run so near that this tells whether to go on.
+    # Nearly always the parts of the batch have brought the run so near that this tells whether to go on. Where the last
+    # step went too far, the run plays a mix that is less likely than those before it.
     found = _log_likelihood(best, proba, inverse, labels, first, end)
+    astray = found < shown
     for c in range(k):
         found += prior[c] * np.log(best[c])
-    if found + scale - 0.5 * _log_curvature(best_overlap, prior, n) < least - _MAY_GAIN * k:
+    if not astray and found + scale - 0.5 * _log_curvature(best_overlap, prior, n) < least - _MAY_GAIN * k:
         return -np.inf
     mix, overlap, size, s = np.empty((k, 2)), np.empty((products, 2)), np.empty(2), make_scratch(k, 2)
     for c in range(k):

@@ -51,7 +51,7 @@ def observe(
     others = total + np.log(max(1.0 - weights[new], 1e-300))
     before = total + np.log(max(weights[new], 1e-300)) - np.log(born)
     found = newborn.solve(
-        mixes, overlaps, new, others + np.log(_NOTICED / born), proba, inverse, labels, first, end, per_class
+        mixes, overlaps, new, others + np.log(_NOTICED / born), before, proba, inverse, labels, first, end, per_class
     )
     if found == -np.inf:
         return total
