@@ -55,7 +55,7 @@ def table(**changes):
         ({"id": None}, ["--id", "id"], f"row {BAD}, column id", ["missing"]),
         ({"shop": None}, ["--key", "shop"], f"row {BAD}, column shop", ["key is missing"]),
         ({"at": 2}, ["--time", "at", "--rounds", "10s"], f"row {BAD}, column at", ["sort the file"]),
-        ({"at": None}, ["--time", "at", "--rounds", "10s"], f"row {BAD}, column at", ["no time"]),
+        ({"at": None}, ["--time", "at", "--rounds", "10s"], f"row {BAD}, column at", ["expected a time"]),
         ({"shop": "eal"}, ["--labels", "shop"], "row 1, column shop", ["'north'", "cat, dog, eel"]),
     ],
 )

@@ -16,7 +16,8 @@ from baserate.state import dumps
 TRUSTING = {
     "forget",
     "bind", "tolerate", "new_state", "predict_rows", "update_rows", "estimate_groups", "idle_rows", "calibrate",
-    "of_row", "correct_row", "project", "sightings", "label_spread", "correct", "get_state", "set_state", "examples",
+    "of_row", "correct_row", "interval_of",
+    "project", "sightings", "label_spread", "correct", "get_state", "set_state", "examples",
 }  # fmt: skip
 
 _NAN, _INF = np.array([[np.nan, 0.5, 0.5]]), np.array([[np.inf, 0.5, 0.5]])

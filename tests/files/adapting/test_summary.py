@@ -34,6 +34,7 @@ def found_of(shares, **more):
         "low": {name: share * 0.9 for name, share in prior.items()},
         "high": {name: share * 1.05 for name, share in prior.items()},
         "accuracy": {"value": 0.9, "low": 0.88, "high": 0.92},
+        "accuracy_in_doubt": "",
         "evidence": 1.0,
         "alarm": False,
         "alarm_at": 20.0,

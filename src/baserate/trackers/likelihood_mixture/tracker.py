@@ -1,6 +1,6 @@
 """LikelihoodMixture: experts that forget at different speeds, weighted by the likelihood they give to the samples."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -109,7 +109,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     in_threads = True
     reads_sightings = False  # with evidence, so that an adapter need not compute them
 
-    _predicted: FloatArray | None = None  # what is predicted now, where the last update has said it
+    _predicted: tuple[State, FloatArray] | None = None  # of which state what is predicted, where an update has said it
 
     saves = SAVES
     saved_note = SAVED_NOTE
@@ -127,7 +127,6 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
     def restart(self, birth: ArrayLike) -> None:
         """Forget every sample, and predict `birth`, projected onto the simplex, until the next one."""
         super().restart(birth)
-        self._predicted = None
 
     def tolerate(self, margin: FloatArray) -> None:
         """Do not count differences from the birth value as drift that calibration errors alone could cause.
@@ -141,9 +140,9 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def predict(self) -> FloatArray:
         """Return the class mix of the next round: the weighted mean of the experts."""
-        if self._predicted is None:
-            self._predicted = self.predict_rows(self._state, ONE_KEY)
-        tracked: FloatArray = self._predicted[0].copy()
+        if self._predicted is None or self._predicted[0] is not self._state:
+            self._predicted = self._state, self.predict_rows(self._state, ONE_KEY)
+        tracked: FloatArray = self._predicted[1][0].copy()
         return tracked
 
     def update(self, z: ArrayLike, evidence: Evidence | None = None) -> None:
@@ -165,7 +164,7 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
             evidence = Evidence(*check_evidence(evidence, self.n_classes))
         after = None if len(evidence.proba) == 0 else np.empty((1, self.n_classes))
         self._play(self._state, ONE_KEY, evidence, _NONE, after=_NONE if after is None else after)
-        self._predicted = after
+        self._predicted = None if after is None else (self._state, after)
 
     def predict_left_out(self, evidence: Evidence) -> FloatArray:
         """Return the class mix for each sample of a batch, (n, k), given all rounds before and the *other* samples.
@@ -382,10 +381,6 @@ class LikelihoodMixture(BankedTracker, saved_as="likelihood_mixture"):
 
     def get_state(self) -> dict[str, Any]:
         return {name: value for name, value in super().get_state().items() if name != "_predicted"}
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        self._predicted = None
-        return super().set_state(state)
 
     @property
     def _many(self) -> bool | None:

@@ -34,7 +34,7 @@ _WORDS = (
     "the trackers' benchmark. The model's outputs on held-out samples, drawn with replacement along the shifts of that "
     f"benchmark, {ROUNDS:,} rounds; calibrated on the whole holdout. MSE beside that of the light profile, geometric "
     "means. Where the mix jumps every 31 rounds or so (Square, Bernoulli), most of the MSE is that of the round of the "
-    "jump itself, in which no tracker can know of it."
+    "jump itself, in which only a season can know of it, and only of Square."
 )
 
 
