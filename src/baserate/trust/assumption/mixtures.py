@@ -103,7 +103,12 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
         widest = widest if widest > 0.0 else 1.0
         matrix = 0.5 * (products + products.T) + widest
         matrix.ravel()[:: len(mix) + 1] += _RIDGE * widest
-        minimise_quadratic(matrix, np.full(len(mix), widest), mix)
+        linear = np.full(len(mix), widest)
+        everywhere = np.linalg.solve(matrix, linear)
+        if everywhere.min() > 0.0:
+            mix = everywhere
+        else:  # some class is not needed; first files often do without this, which takes long to compile
+            minimise_quadratic(matrix, linear, mix)
         mix /= mix.sum()
     residual, chi2 = shares - mix @ of.means, max(float(mix @ products @ mix), 0.0)
     z, errors = np.zeros(len(of.contrasts)), np.zeros(len(of.contrasts))
@@ -127,7 +132,7 @@ def _room(shares: FloatArray, n: float, smooth: FloatArray) -> float:
 
 
 def _pulls(differences: FloatArray, of: System, mix: FloatArray, most: FloatArray, n: float) -> FloatArray:
-    """Return the inverse of the covariance at a mix, times the differences of the stream from each class, (k, cells)."""
+    """Return the inverse of the covariance at a mix times the differences from each class, (k, cells)."""
     k, weights = len(mix), np.maximum(mix, most) ** 2 * of.unsure
     expected = mix @ of.smooth
     scale = 1.0 / np.sqrt(expected / n + weights @ of.smooth)
@@ -142,8 +147,9 @@ def _pulls(differences: FloatArray, of: System, mix: FloatArray, most: FloatArra
 
 
 def _fitted(of: System, mix: FloatArray, pulls: FloatArray) -> FloatArray:
-    """Return the part of each contrast that the mix has been fitted to: as much of each class in the place of the first.
+    """Return the part of each contrast that the mix has been fitted to.
 
+    It moves as much of each class as it can in the place of the first one.
     A class that others make up says nothing of its own.
     """
     used = (mix > LEAST).nonzero()[0]
