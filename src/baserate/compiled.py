@@ -44,7 +44,7 @@ def compiled_within(function: F) -> F:
     return cast(F, _njit(no_cpython_wrapper=True, forceinline=True, **_PARTS)(function))
 
 
-class _Flags(Flags):  # type: ignore[misc]
+class _Flags(Flags):
     """Numba's options of a function, which are compared with others tens of thousands of times while it is compiled.
 
     Numba's own look up every option for that, those that are not set as well: a tenth of the time of compiling.
@@ -57,7 +57,7 @@ class _Flags(Flags):  # type: ignore[misc]
         return _HASH
 
 
-_HASH = hash(Flags())  # that of the options' names: it is the same for all
+_HASH = hash(Flags())  # type: ignore[no-untyped-call]  # that of the options' names: the same for all
 
 
 class _Compiler(Compiler):
@@ -67,7 +67,7 @@ class _Compiler(Compiler):
     """
 
     def compile_extra(self, func: Callable[..., object]) -> Any:
-        self.state.flags = _Flags(self.state.flags)
+        self.state.flags = _Flags(self.state.flags)  # type: ignore[no-untyped-call]
         collects = gc.isenabled()
         gc.disable()
         try:

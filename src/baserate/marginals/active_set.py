@@ -28,7 +28,7 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
     free = np.empty(k, dtype=np.int64)
     factor = np.empty((k, k))
     z = np.empty(k)
-    size = np.int64(0)  # a literal number would be a type of its own, for which parts are compiled again
+    size = 0
     for c in range(k):
         if x[c] > 0.0:
             free[size] = c
@@ -37,7 +37,7 @@ def minimise_quadratic(matrix: FloatArray, linear: FloatArray, x: FloatArray) ->
     entered = -1
     for _ in range(10 * k + 20):  # about 2 k are enough; the limit guards against endless loops by rounding
         _solve(factor, free, linear, size, z)
-        step, out = 1.0, np.int64(-1)
+        step, out = 1.0, -1
         for a in range(size):
             c = free[a]
             if z[a] <= 0.0 and x[c] <= step * (x[c] - z[a]):

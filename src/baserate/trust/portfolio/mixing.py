@@ -85,7 +85,7 @@ def take_in(
     resting : (m,) array
         The weights that every label pulls towards.
     """
-    told = np.count_nonzero(labels != UNLABELLED)
+    told = int(np.count_nonzero(labels != UNLABELLED))
     if told > 0:
         _learn(
             raw, calibrated, labels, importance, (told + MOST - 1) // MOST, prior, part, alone, source_prior, resting,
