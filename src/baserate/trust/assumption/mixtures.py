@@ -91,7 +91,7 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
     """Return the mixture of classes that is nearest to a stream's counts, (cells,)."""
     n, mix = float(counts.sum()), start.copy()
     shares = counts / n
-    differences, most = shares - of.means, np.zeros(len(mix))
+    linear, differences, most = np.empty(len(mix)), shares - of.means, np.zeros(len(mix))
     for c in of.thin.nonzero()[0]:
         most[c] = _room(shares, n, of.smooth[c])
     for _ in range(_PASSES):
@@ -103,7 +103,7 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
         widest = widest if widest > 0.0 else 1.0
         matrix = 0.5 * (products + products.T) + widest
         matrix.ravel()[:: len(mix) + 1] += _RIDGE * widest
-        linear = np.full(len(mix), widest)
+        linear[:] = widest
         everywhere = np.linalg.solve(matrix, linear)
         if everywhere.min() > 0.0:
             mix = everywhere
@@ -136,12 +136,12 @@ def _pulls(differences: FloatArray, of: System, mix: FloatArray, most: FloatArra
     k, weights = len(mix), np.maximum(mix, most) ** 2 * of.unsure
     expected = mix @ of.smooth
     scale = 1.0 / np.sqrt(expected / n + weights @ of.smooth)
-    sure = np.sqrt(np.append(weights, 1.0 / n))
-    rows = np.empty((k + 1, len(scale)))
+    rows, sure = np.empty((k + 1, len(scale))), np.empty((k + 1, 1))
+    sure[:k, 0], sure[k] = np.sqrt(weights), np.sqrt(1.0 / n)
     rows[:k], rows[k] = of.smooth, expected
-    rows *= sure[:, np.newaxis] * scale
+    rows *= sure * scale
     scaled = differences * scale
-    left = np.outer(sure / (weights.sum() + 1.0 / n), sure) - rows @ rows.T  # the direction in which all shares grow
+    left = sure / (weights.sum() + 1.0 / n) * sure.T - rows @ rows.T  # the direction in which all shares grow
     left.ravel()[:: k + 2] += 1.0 + _DUST
     return np.asarray((scaled + (scaled @ rows.T) @ np.linalg.solve(left, rows)) * scale)
 
