@@ -1,11 +1,13 @@
 """The door to numba works where nothing can be written."""
 
+import gc
 import os
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
+import pytest
 
 from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.trackers import flhftl
@@ -27,6 +29,21 @@ def _add(a, b):
 def test_compiled_functions_are_functions():
     assert _add(2, 3) == 5
     assert _add.__name__ == "_add"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_compiling_leaves_the_search_for_garbage_as_it_was(collects):
+    @compiled
+    def twice(a):
+        return 2 * a
+
+    was = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert twice(3) == 6
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 def test_nowhere_to_keep_the_cache():

@@ -60,6 +60,7 @@ def _use_everything(proba: "FloatArray", y: "IntArray") -> None:
     from baserate.adapters import RegressAndReweight
     from baserate.bank import Bank
     from baserate.files.adapting.steppers import place
+    from baserate.marginals.active_set import minimise_quadratic
     from baserate.protocols import UNLABELLED
 
     adapter = RegressAndReweight(transductive=True).fit(proba, y)
@@ -80,6 +81,7 @@ def _use_everything(proba: "FloatArray", y: "IntArray") -> None:
     for _ in range(2):
         bank.step(np.arange(20) % 3, proba[:20])
     place(proba, 0, np.empty(proba.T.shape), y.copy())
+    minimise_quadratic(np.eye(2), np.ones(2), np.ones(2))  # where the check of label shift finds a class missing
 
 
 def _folder() -> str:

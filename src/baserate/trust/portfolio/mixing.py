@@ -48,7 +48,6 @@ def _offsets(prior: FloatArray, part: float, source_prior: FloatArray, counts: F
     return out
 
 
-@compiled
 def take_in(
     raw: FloatArray,
     calibrated: FloatArray,
@@ -86,13 +85,10 @@ def take_in(
     resting : (m,) array
         The weights that every label pulls towards.
     """
-    told = 0
-    for i in range(len(labels)):
-        told += labels[i] != UNLABELLED
+    told = int(np.count_nonzero(labels != UNLABELLED))
     if told > 0:
-        offsets = _offsets(prior, part, source_prior, counts)
         _learn(
-            raw, calibrated, labels, importance, (told + MOST - 1) // MOST, offsets, alone, source_prior, resting,
+            raw, calibrated, labels, importance, (told + MOST - 1) // MOST, prior, part, alone, source_prior, resting,
             weights, biases, temperatures, seen, expected, counts,
         )  # fmt: skip
     if is_round:
@@ -102,14 +98,15 @@ def take_in(
     return told
 
 
-@compiled_within
+@compiled
 def _learn(
     raw: FloatArray,
     calibrated: FloatArray,
     labels: IntArray,
     importance: FloatArray,
     stride: int,
-    offsets: FloatArray,
+    prior: FloatArray,
+    part: float,
     alone: bool,
     source_prior: FloatArray,
     resting: FloatArray,
@@ -122,6 +119,7 @@ def _learn(
 ) -> None:
     """Learn from labels, one after the other: first every candidate is judged, then those that learn do."""
     m, k = len(weights), len(source_prior)
+    offsets = _offsets(prior, part, source_prior, counts)
     logs, said, scratch, place = np.empty((2, k)), np.empty((m, k)), np.empty(k), 0
     for i in range(len(labels)):
         label = labels[i]
@@ -146,7 +144,7 @@ def _learn(
         counts[label] += importance[i] if len(importance) > 0 else 1.0
 
 
-@compiled_within
+@compiled
 def _fade(weights: FloatArray, biases: FloatArray, temperatures: FloatArray) -> None:
     """Let what labels taught fade in a round without any, but not what they said against the tracked prior."""
     for i in range(len(biases)):
@@ -162,7 +160,7 @@ def _fade(weights: FloatArray, biases: FloatArray, temperatures: FloatArray) -> 
     weights[GATED] += moved
 
 
-@compiled_within
+@compiled
 def _discount(calibrated: FloatArray, labels: IntArray, source_prior: FloatArray, counts: FloatArray) -> None:
     """Count the unlabelled samples of a round by their class probabilities, at a discount; earlier ones fade."""
     n, k = calibrated.shape
