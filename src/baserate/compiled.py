@@ -67,7 +67,8 @@ class _Compiler(Compiler):
     """
 
     def compile_extra(self, func: Callable[..., object]) -> Any:
-        self.state.flags = _Flags(self.state.flags)  # type: ignore[no-untyped-call]
+        if hasattr(self.state.flags, "_values"):  # which are numba's own affair, too
+            self.state.flags = _Flags(self.state.flags)  # type: ignore[no-untyped-call]
         collects = gc.isenabled()
         gc.disable()
         try:
