@@ -38,7 +38,8 @@ def test_the_guide_can_be_followed(tmp_path, monkeypatch):
     assert "1,000 late labels found the row that was remembered for it; 0 did not." in said[-1]
     assert any("Of 500 rows with a label" in text for text in said)
     assert any(
-        re.search(r"Decisions on these rows: class 0 \d.*, ask \d.*; expected cost per 1,000 rows: ", text) for text in said
+        re.search(r"Decisions on these rows: class 0 \d.*, ask \d.*; expected cost per 1,000 rows: ", text)
+        for text in said
     )
     assert Path("adapted.csv").read_text().count("\n") == 5001
     assert Path("report.html").exists()
