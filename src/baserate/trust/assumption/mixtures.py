@@ -104,7 +104,7 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
         matrix = 0.5 * (products + products.T) + widest
         matrix.ravel()[:: len(mix) + 1] += _RIDGE * widest
         linear[:] = widest
-        everywhere = np.linalg.solve(matrix, linear)
+        everywhere: FloatArray = np.linalg.solve(matrix, linear).astype(np.float64, copy=False)
         if everywhere.min() > 0.0:
             mix = everywhere
         else:  # some class is not needed; first files often do without this, which takes long to compile
