@@ -5,6 +5,7 @@ import pytest
 
 from baserate import Bank
 from baserate.adapters import RegressAndReweight
+from baserate.checks._roles import PROBA, Y
 from baserate.state import dumps, loads
 from baserate.trackers import FollowTheHistory, LikelihoodMixture
 
@@ -134,4 +135,34 @@ def test_samples_out_of_a_crafted_file_are_refused(name, value):
     waits = getattr(bank, "_waiting")  # noqa: B009  # as a crafted file would have it
     waits.samples = waits.samples._replace(**{name: np.array(value)})
     with pytest.raises(ValueError, match="wait"):
+        loads(dumps(bank))
+
+
+def test_an_id_that_is_used_again_stands_for_the_newer_sample():
+    """A label that is delivered twice is learned once."""
+    bank = Bank(RegressAndReweight(calibrator=None).fit(PROBA, Y))
+    bank.update(["a"], PROBA[:1], ids=["x"])
+    bank.update(["a"], PROBA[1:2], ids=["x"])
+    assert bank.waiting_ == 1
+    assert [bank.update_labels(["a"], ["x"], [1]) for _ in range(2)] == [1, 0]
+
+
+def test_a_label_that_is_still_missing_takes_nothing_away():
+    bank = Bank(RegressAndReweight(calibrator=None).fit(PROBA, Y))
+    bank.update(["a"], PROBA[:1], ids=["x"])
+    assert bank.update_labels(["a", "a"], ["x", "zzz"], [-1, -1]) == 0
+    assert (bank.waiting_, bank.missed_labels_) == (1, 0)
+    assert bank.update_labels(["a", "a"], ["x", "x"], [-1, 1]) == 1
+
+
+def test_a_note_of_a_round_that_is_still_to_come_is_refused():
+    bank = Bank(RegressAndReweight(calibrator=None).fit(PROBA, Y))
+    bank.update(["a"], PROBA[:1], ids=["x"])
+    assert loads(dumps(bank)).waiting_ == 1
+    (note,) = bank._waiting.notes
+    bank._waiting.notes = [(10**6, *note[1:])]
+    with pytest.raises(ValueError, match="a note of a round that is still to come"):
+        loads(dumps(bank))
+    bank._waiting.notes = [(note[0], note[1][:1, :1], *note[2:])]
+    with pytest.raises(ValueError, match="note"):
         loads(dumps(bank))

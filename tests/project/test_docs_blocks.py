@@ -128,7 +128,7 @@ def run_command(line):
         check_command(line)
         return None
     if first == "python" and not re.match(r"python -[cm]", line):
-        line = line.replace("python ", f"python {ROOT}/", 1)
+        line = line.replace("python ", f"python {shlex.quote(str(ROOT))}/", 1)
     bash = shutil.which("bash")
     places = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": places, "COLUMNS": "120", "NO_COLOR": "1"}

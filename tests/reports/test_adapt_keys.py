@@ -26,7 +26,7 @@ def test_they_are_counted():
     assert "<b>0</b>in doubt" in page
     assert "Those in doubt" not in page
     assert page.count('<th scope="row">') == 4
-    assert "<summary>1 in doubt, with fewer than 100 rows</summary>" in page
+    assert "<summary>1 with fewer than 100 rows</summary>" in page
     assert "&lt;k0&gt;" in page
     assert "<k0>" not in page
 

@@ -310,7 +310,7 @@ class Bank(BankReadings, saved_as="bank"):
     def get_state(self) -> dict[str, Any]:
         used = len(self._row)
         waits = self.waiting_ or self.missed_labels_
-        optional = {"_waiting": self._waiting.get_state()} if waits else {}
+        optional = {"_waiting": self._waiting_now().get_state()} if waits else {}
         return (
             self._watch.get_state()
             | optional

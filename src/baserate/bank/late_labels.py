@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from baserate.bank.grouping import Groups
 from baserate.bank.key_watch import Foreseen
 from baserate.protocols import UNLABELLED, FloatArray, IntArray, Key
+from baserate.state.declarations import Sizes, Spec
 from baserate.validation import SUM_TOLERANCE
 
 NoteOf = Callable[[int], Any]
@@ -59,7 +60,9 @@ class Samples(NamedTuple):
 
 def numbered(ids: Ids, n: int) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return ids as whole numbers, and which samples have one; of text, 64 bits of a hash."""
-    values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    values = list(ids) if isinstance(ids, list | tuple) else np.asarray(ids).tolist()
+    if not isinstance(values, list):
+        raise TypeError(f"ids is {ids!r}; give one id per row.")
     if len(values) != n:
         raise ValueError(f"ids has {len(values)} entries; expected {n}.")
     kinds = {type(value) for value in values} - {type(None)}
@@ -97,7 +100,21 @@ class Waiting:
         pairs: Any = zip(self.samples, new, strict=True)
         self.samples = Samples(*map(np.concatenate, pairs))
         self.notes += notes
+        self._give_up_repeated(len(new.places))
         self._give_up(np.unique(new.places))
+
+    def _give_up_repeated(self, new: int) -> None:
+        """Give up samples whose key has given their id to one of the last `new` samples, too."""
+        held, old = self.samples, len(self.samples.places) - new
+        near = np.flatnonzero(np.isin(held.names[:old], held.names[old:]))
+        if len(near) == 0:
+            return
+        known = set(zip(held.places[old:].tolist(), held.names[old:].tolist(), strict=True))
+        before = zip(held.places[near].tolist(), held.names[near].tolist(), strict=True)
+        same = np.zeros(len(held.places), dtype=bool)
+        same[near] = [pair in known for pair in before]
+        if same.any():
+            self._keep(~same)
 
     def _give_up(self, places: IntArray) -> None:
         """Give up the oldest samples of keys that have too many."""
@@ -123,10 +140,12 @@ class Waiting:
         found: dict[tuple[int, int], list[tuple[int, int]]] = {}
         gone = np.zeros(len(self.samples.names), dtype=bool)
         for place, name, label in zip(places.tolist(), names.tolist(), labels.tolist(), strict=True):
+            if label == UNLABELLED:
+                continue
             i = index.pop((place, name), None)
             if i is None:
                 self.missed += 1
-            elif label != UNLABELLED:
+            else:
                 found.setdefault((place, int(self.samples.notes[i])), []).append((i, label))
                 gone[i] = True
         out = []
@@ -205,8 +224,20 @@ def to_wait(
     return samples, [note(j) for j in asked.tolist()]
 
 
-def problem_of(state: Any, k: int, keys: int) -> str:
-    """Return what is wrong with samples out of a file; empty if nothing is."""
+def problem_of(state: Any, k: int, keys: int, tracker: type, rounds: int) -> str:
+    """Return what is wrong with samples out of a file; empty if nothing is.
+
+    Parameters
+    ----------
+    state : object
+        What the file holds.
+    k, keys : int
+        How many classes and keys there are.
+    tracker : type
+        The class of the tracker that made the notes.
+    rounds : int
+        The largest number of rounds of a key.
+    """
     parts = sum(name.startswith("note_") for name in state) if isinstance(state, dict) else 0
     wanted = {*Samples._fields, "missed", *(f"note_{i}" for i in range(parts))}
     if not isinstance(state, dict) or state.keys() != wanted:
@@ -222,6 +253,15 @@ def problem_of(state: Any, k: int, keys: int) -> str:
         return "has samples that wait with values that are no numbers"
     if any(len(np.atleast_1d(arrays[f"note_{i}"])) != notes for i in range(parts)):
         return "has notes of which parts are missing"
+    spec: Spec | None = getattr(tracker, "saved_note", None)
+    if spec is None and notes:
+        return f"has notes of rounds, which a {tracker.__name__} does not declare"
+    if spec is not None:
+        for j in range(notes):
+            note = tuple(_plain(np.asarray(state[f"note_{i}"])[j]) for i in range(parts))
+            spec.check(note, "note", Sizes({"k": k}))
+            if note[0] > rounds:
+                return "has a note of a round that is still to come"
     limits = {"places": keys, "notes": notes, "predicted": k}
     if n and any(arrays[name].min() < 0 or arrays[name].max() >= limit for name, limit in limits.items()):
         return "has samples that wait for keys, rounds or classes that there are not"

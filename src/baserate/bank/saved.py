@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from baserate.adapters import RegressAndReweight
 from baserate.bank.late_labels import problem_of
 from baserate.state.declarations import Fields, Part, Plain, Saved, Saves, Sizes, Whole, ints, key_list
@@ -14,6 +16,11 @@ def _n_cells(adapter: Any) -> int:
     check = adapter.state["_monitor"].state.get("check_")
     hull = None if check is None else check.state.get("_hull")
     return 0 if hull is None else int(hull.state["_counts"].shape[1])
+
+
+def _rounds_of(state: Any) -> int:
+    """Return the largest number of rounds of a key."""
+    return int(np.max(state["rounds"], initial=0)) if "rounds" in state else 0
 
 
 def _check_keys_and_state(saved: Saved) -> str:
@@ -42,7 +49,9 @@ def _check_keys_and_state(saved: Saved) -> str:
     if pooled is not None and pooled.state["_counts"].shape[1] != _n_cells(adapter):
         return "has a check of all keys that its adapter's holdout does not go with"
     waiting = saved.state.get("_waiting")
-    return "" if waiting is None else problem_of(waiting, saved.sizes["k"], len(keys))
+    if waiting is None:
+        return ""
+    return problem_of(waiting, saved.sizes["k"], len(keys), tracker.cls, _rounds_of(saved.state["_state"]))
 
 
 SAVED = Saves(

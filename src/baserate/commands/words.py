@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 # Advice that takes Python, and what is left of it for those who have a command.
 _ADVICE = (
-    (r",? or [^.,]*calibrator=None", ""),
+    (r",? or [^.,]*calibrator=(None|'auto'\))", ""),
     (r" \(baserate\.[\w.]+\)", ""),
     (r": baserate\.trust\.merge_classes\(.*?\]\)", ""),
     (r"use a calibrator \(calibrator='auto'\), a more flexible one, or a larger holdout", "use a larger holdout"),

@@ -238,3 +238,13 @@ def test_keys_have_seasons_of_their_own():
 @pytest.mark.parametrize(("k", "light"), [(3, True), (33, False)])
 def test_the_light_profile_and_many_classes_have_none(k, light):
     assert LikelihoodMixture(k, light=light)._state.seasons.shape[1] == 0
+
+
+def test_the_profile_is_not_trusted_more_for_silence():
+    tracker = LikelihoodMixture(3)
+    errors(tracker, 0, 70)
+    period, found, _ = tracker._state.seasonal[0].tolist()
+    sizes = tracker.weighted_experts().sizes
+    tracker.idle(20_000 * 7)
+    assert tracker._state.seasonal[0].tolist() == [period, found + 20_000 * 7, 70 + 20_000 * 7]
+    assert tracker.weighted_experts().sizes[-1] <= 1.01 * sizes[-1]

@@ -305,7 +305,8 @@ def _check_trackers(state: dict[str, Any], plan: Plan) -> None:
         state["trackers"], "trackers", Sizes()
     )
     if state.get("unlabelled"):
-        problem = problem_of(state["unlabelled"], len(plan.names), n)
+        rounds = int(np.max(state["trackers"]["rounds"], initial=0)) if "rounds" in state["trackers"] else 0
+        problem = problem_of(state["unlabelled"], len(plan.names), n, type(tracker), rounds)
         if problem:
             raise UnreadableError(problem)
     parts = plan.bank.adapter.key_parts()

@@ -12,6 +12,7 @@ from baserate.integrations.spark.keyed_rounds import NEVER
 from baserate.integrations.spark.processing import Columns, unpacked
 from baserate.integrations.spark.processor import STATE, Recipe
 from baserate.integrations.spark.rounds import rounds_of
+from baserate.protocols import ExpertTracker
 from baserate.state import dumps
 from baserate.validation import check_real
 
@@ -120,7 +121,8 @@ def _estimated(blob: bytes, recipe: Recipe, level: float) -> dict[str, Any]:
     limits, accuracy = np.full((n, k, 2), np.nan), np.full((n, len(_ACCURACY)), np.nan)
     doubts: list[str | None] = [None] * n
     if keys:
-        limits[known] = bank.prior_interval(keys, level)
+        if isinstance(bank.adapter.tracker_, ExpertTracker):
+            limits[known] = bank.prior_interval(keys, level)
         if bank.adapter.alpha is not None:
             accuracy[known] = np.array(bank.estimated_accuracy(keys, level))
             for i, reason in zip(known, bank.accuracy_in_doubt(keys), strict=True):

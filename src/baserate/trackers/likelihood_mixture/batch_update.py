@@ -322,8 +322,10 @@ def idle(
             if seasons.shape[1] > 0:
                 season.skip(seasons[row], seasonal[row], counts.shape[1], rounds[row, 0])
         rounds[row, 0] += max(n - _MOST_IDLE, 0)
-        if n > _MOST_IDLE:
+        if n > _MOST_IDLE and seasons.shape[1] > 0:
             seasonal[row, 2] = rounds[row, 0]
+            if seasonal[row, 0] > 0:
+                seasonal[row, 1] += n - _MOST_IDLE
         for c in range(counts.shape[1]):
             for e in range(MEMORIES):
                 counts[row, c, e] *= KEPT[e] ** n

@@ -13,6 +13,7 @@ import numpy as np
 from baserate.compiled import compiled, compiled_part, compiled_within
 from baserate.protocols import UNLABELLED, FloatArray, IntArray
 from baserate.trackers.likelihood_mixture.experts import COUNT, MIXTURE, SPARE
+from baserate.trackers.likelihood_mixture.runs import FULL
 
 SPAN = 64
 """Longest period, in rounds."""
@@ -47,7 +48,7 @@ def directions(k: int) -> FloatArray:
     There are fewer than classes, because what every round contains of them is kept.
     """
     found: list[FloatArray] = []
-    for j in range(1, 1 + min(max(_DIRECTIONS, 2 * k // 5), k - 1)):
+    for j in range(1, 1 + min(max(_DIRECTIONS, 2 * k // 5), k - 1) if k <= FULL else 2):
         new = np.cos(np.arange(1, k + 1) * _GOLDEN_ANGLE * j)
         new -= new.mean()
         for other in found:
@@ -272,7 +273,11 @@ def skip(seasons: FloatArray, season: IntArray, k: int, t: int) -> None:
         missing += seasons[place, k] == MISSING
     if missing == span:
         season[2] = t
-        seasons[:, -1] = 0.0
+        for lag in range(1, span + 1):
+            if lag != season[0]:  # of which the forecast makes use
+                seasons[lag - 1, -1] = 0.0
+    if season[0] > 0:
+        season[1] += 1  # nothing was seen of the profile
 
 
 @compiled

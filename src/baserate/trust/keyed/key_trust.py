@@ -54,7 +54,7 @@ class KeyTrust:
 
     def restore_pooled(self, pooled: HullTest | None) -> None:
         """Go on with the check of all streams together, or begin it anew."""
-        self.pooled = copy.copy(self.parts.hull if pooled is None else pooled)
+        self.pooled = copy.copy(self.parts.hull) if pooled is None else copy.deepcopy(pooled)
         if pooled is None and self.pooled is not None:
             self.pooled.start(self.parts.grid)
 
