@@ -117,7 +117,7 @@ class KeyTrust:
         if len(due) == 0:
             return
         at = places[due]
-        pairs, both, products, squares = np.moveaxis(state.pairs[at], -1, 0)
+        pairs, both, products, squares = np.ascontiguousarray(np.moveaxis(state.pairs[at], -1, 0))
         means = both / np.maximum(2.0 * pairs, 1.0)
         about = products - means * both + pairs * means**2
         spread = 0.5 * squares - means * both + pairs * means**2
