@@ -1,4 +1,4 @@
-"""How many audits buy which width."""
+"""The table of the widths that audits buy."""
 
 import numpy as np
 import pytest

@@ -20,9 +20,9 @@ from .kills import descendants
 from .sessions import PROBA, K, Topic, holdout, micro_batch, open_session
 
 WARM = 4
-"""How many times larger the first micro-batch is, so that nearly every key has learned a round before it is timed."""
+"""Factor by which the first micro-batch is larger, so that nearly every key has learned a round before it is timed."""
 EACH_ITS_OWN = 2**31 - 1
-"""So many buckets that every key has one: one state a key."""
+"""A number of buckets with which every key has its own: one state a key."""
 
 
 def tracked_options(options):

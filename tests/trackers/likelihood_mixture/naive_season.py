@@ -30,7 +30,7 @@ class NaiveSeason:
         self.arms = np.array([0.98, 0.01, 0.01])
 
     def seen(self, t):
-        """How often the place of round t in the period was seen before it, the round it was found in included."""
+        """Count visits of round t's place in the period before it, the round it was found in included."""
         return min(50, sum(1 for s in range(self.since + 1, t) if (t - s) % self.period == 0) + 1)
 
     def plays(self):

@@ -278,7 +278,7 @@ def test_the_same_numbers_without_the_compiler(tmp_path):
 
 
 def test_one_large_batch_is_learned_even_if_a_step_of_its_parts_goes_astray():
-    """Of this stream, the step of the last part leaves the mix at a squared distance of 0.04."""
+    """The step of this stream's last part leaves the mix at a squared distance of 0.04."""
     rng = np.random.default_rng(416)
     source, mix = rng.dirichlet(np.full(10, 5.0)), rng.dirichlet(np.ones(10))
     proba = draw(rng, mix, 10_000, sharp=4.0)[0] * source

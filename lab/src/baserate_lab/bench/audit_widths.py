@@ -1,4 +1,4 @@
-"""How many audits buy which width: ``python -m baserate_lab.bench.audit_widths``.
+"""A table of the widths that audits buy: ``python -m baserate_lab.bench.audit_widths``.
 
 Audits of one period, chosen at random, put a model right whose scores of two classes are normal, and calibrated for the
 share. Nothing is drawn: what the audits add up to on average goes through `prediction_powered.powered`, whose limits

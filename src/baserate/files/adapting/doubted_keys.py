@@ -1,4 +1,4 @@
-"""How far to believe the keys of a file: which are in doubt, and the bands of the others."""
+"""The keys of a file that are in doubt, and the bands of the others."""
 
 from collections.abc import Callable
 from typing import NamedTuple

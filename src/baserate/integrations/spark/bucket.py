@@ -34,7 +34,7 @@ from baserate.trust.keyed import saved_arrays
 from baserate.validation import check_proba
 
 SIGNS = ("evidence", "alarm", "fallback", "correction_weight")
-"""What a blob says of the trust signals of its keys, for who reads it without the adapter."""
+"""The trust signals of a blob's keys, for readers without the adapter."""
 
 
 class Plan(NamedTuple):

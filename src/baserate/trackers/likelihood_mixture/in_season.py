@@ -1,4 +1,4 @@
-"""What a likelihood mixture shows of its season: for batches that are used before they are predicted, and for bands."""
+"""The season of a likelihood mixture, shown for batches that are used before they are predicted, and for bands."""
 
 from typing import NamedTuple
 
@@ -17,9 +17,9 @@ class Arms(NamedTuple):
     weights: FloatArray
     """Their weights, (3,)."""
     moves: bool
-    """Whether the profile moves the forecast."""
+    """True if the profile moves the forecast."""
     worth: float
-    """How many labelled samples the profile is worth, by how much rounds a period apart differ."""
+    """Number of labelled samples that the profile is worth, by how much rounds a period apart differ."""
 
 
 def found(state: State) -> bool:

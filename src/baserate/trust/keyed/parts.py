@@ -1,4 +1,4 @@
-"""What `KeyTrust` is made of, is given, and returns."""
+"""Types that `KeyTrust` is made of, is given, and returns."""
 
 from typing import NamedTuple, Self
 

@@ -59,7 +59,7 @@ class Keys(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Of each key: rows, loss of the model alone, of all of the correction and of the default, and evidence.
+    """For each key: rows, loss of the model alone, of all of the correction and of the default, and evidence.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class Looked(NamedTuple):
 
     @property
     def covers(self) -> bool:
-        """Whether the true accuracy is within the limits."""
+        """True if the true accuracy is within the limits."""
         return self.low <= self.truth <= self.high
 
 
