@@ -31,7 +31,7 @@ def test_links_and_commands_exist(page):
         made = link.endswith(("api/index.rst",))  # by the build
         assert made or ((ROOT / page).parent / link).exists(), link
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for target in re.findall(r"`?make ([\w-]+)", text):
+    for target in re.findall(r"(?:`|^\$ )make ([\w-]+)", text, re.MULTILINE):  # commands, and not the English word
         assert target in targets, target
 
 
