@@ -46,6 +46,7 @@ class Streams:
         self._moved: dict[str, float] = {}
         self._costs: dict[str, float] = {}
         self._fitting = asyncio.Lock()
+        self._looking = asyncio.Lock()
         self._caught_up = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self.starting, self.ending = True, False
@@ -224,6 +225,10 @@ class Streams:
                 _log.exception("history")
 
     async def _look_around(self) -> None:
+        async with self._looking:  # once it is over, the points of all that had moved are stored
+            await self._take_points()
+
+    async def _take_points(self) -> None:
         found = []
         if self.store.shared and time.monotonic() - self._caught_up > APART:
             self._caught_up = time.monotonic()
