@@ -36,6 +36,9 @@ class Adapter:
     def __init__(self) -> None:
         self.file = Path(os.environ["BASERATE_STATE"])
         self.adapter = baserate.load(self.file)
+        copy = baserate.load(self.file)  # where nothing is compiled yet, this takes longer than a request may
+        copy.step(np.full((2, len(copy.prior_)), 1.0 / len(copy.prior_)), ids=["0", "1"])
+        copy.update_labels(["0"], [0])
 
     @bentoml.api
     def adapt(self, proba: list[list[float]], ids: list[str]) -> dict[str, list]:

@@ -130,7 +130,7 @@ MISTAKES = [
     # Words of the command line
     ("adpat stream.csv", ["adpat", "adapt"]),
     (f"adapt stream.csv --holdot holdout.csv {O}", ["--holdot", "--holdout"]),
-    (f"adapt stream.csv {H}", ["--out", "-o"]),
+    (f"adapt stream.csv {H}", ["--out is missing", "-o adapted.csv"]),
     (f"adapt {H} {O}", ["STREAM"]),
     (f"adapt stream.csv {O}", ["--holdout is missing", "labelled rows"]),
     (f"adapt stream.csv {H} {O} --rounds 1hour", ["--rounds is '1hour'", "1h"]),
@@ -139,6 +139,7 @@ MISTAKES = [
     (f"adapt stream.csv {H} {O} --id id --wait -5", ["--wait is -5", "number of rows"]),
     (f"adapt stream.csv {H} {O} --wait 5", ["--wait", "--id"]),
     (f"adapt stream.csv {H} {O} --level 90", ["--level", "between 0 and 1"]),
+    (f"adapt stream.csv {H} {O} --level 90%", ["--level takes a number between 0 and 1", "0.05"]),
     (f"adapt stream.csv {H} {O} --late holdout.csv --id id", ["--late", "--state"]),
     (f"adapt stream.csv {H} {O} --separator semicolon", ["--separator is 'semicolon'", "--separator ';'"]),
     (f"adapt stream.csv {H} {O} --percent --logits", ["--percent and --logits", "give the one"]),
@@ -162,6 +163,8 @@ MISTAKES = [
     (f"adapt stream.csv {H} -o stream.csv", ["-o stream.csv is read by this run", "another file"]),
     (f"adapt stream.csv {H} -o holdout.csv", ["-o holdout.csv is read by this run", "another file"]),
     (f"adapt stream.csv {H} -o days", ["-o days: is a folder", "days/adapted.csv"]),
+    (f"adapt stream.csv {H} {O} --report r.pdf", ["--report r.pdf", "page of HTML", "--report r.html"]),
+    ("backtest log.csv --label truth --report r.png", ["--report r.png", "page of HTML", "--report r.html"]),
     (f"adapt stream.csv {H} {O} --report missing/r.html", ["--report", "no folder missing"]),
     (f"adapt stream.csv {H} {O} --state notes.txt", ["notes.txt", "state"]),
     (f"adapt - --holdout - {O}", ["both standard input", "give a file for one of them"]),
@@ -205,6 +208,7 @@ MISTAKES = [
     # Backtests
     ("backtest log.csv", ["--label"]),
     ("backtest log.csv --label thruth", ["log.csv, row 1, column thruth", "did you mean truth?"]),
+    ("backtest log.csv --label truth --holdout-share 20%", ["--holdout-share takes a number between 0 and 1"]),
     ("backtest log.csv --label truth --holdout-share 20", ["--holdout-share", "between 0 and 1"]),
     ("backtest log.csv --label truth --methods Arows", ["Arows", "Arrows"]),
     ("backtest log.csv --label truth --rounds 1h", ["--rounds is a length of time", "--time"]),

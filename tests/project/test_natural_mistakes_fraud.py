@@ -40,6 +40,7 @@ def folder(tmp_path_factory):
         "log": log,
         "held": log.tail(600),
         "classes": log.with_columns(score=pl.when(pl.col("score") > 0.5).then(pl.lit("fraud")).otherwise(pl.lit("ok"))),
+        "constant": log.with_columns(score=pl.lit(0.04)),
         "padded": log.with_columns(score=pl.col("score").round(6).cast(pl.String) + " "),
         "signs": log.with_columns(score=(pl.col("score") * 100).round(2).cast(pl.String) + "%"),
         "reversed": _log(6000).with_columns(score=1 - pl.col("score")),
@@ -95,6 +96,8 @@ MISTAKES = [
     (f"backtest reversed.csv {F}", ["worse than chance", "give --positive ok"]),
     (f"backtest per-mille.csv {F}", ["score is a probability, from 0 to 1"]),
     ("backtest named.csv --label outcome", ["there is only p_fraud", "add --score p_fraud"]),
+    (f"backtest constant.csv {F}", ["column score says nothing about the labels", "as if all rows had one score"]),
+    (f"backtest log.csv {F} --threshold 5%", ["--threshold takes a number between 0 and 1", "5 % is 0.05"]),
     (f"backtest log.csv {F} --threshold 0", ["--threshold is 0", "strictly between 0 and 1"]),
     # Files
     (f"backtest comment.csv {F}", ["# exported on Monday, a comment", "delete what is above the line of names"]),

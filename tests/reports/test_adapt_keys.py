@@ -1,5 +1,7 @@
 """Keys in the report."""
 
+import re
+
 import numpy as np
 import polars as pl
 
@@ -56,3 +58,13 @@ def test_keys_in_doubt_are_named_with_the_reason():
     assert "<p>8 more are in the table of rounds.</p>" in page
     assert "Do not rely on the class mix of keys in doubt." in page
     assert "<td>1 to 3&nbsp;%</td>" in page
+
+
+def test_what_a_phone_hides_it_hides_in_all_rows_of_a_column():
+    doubted = [DoubtedKey("north", 1000, CHANGED, 2e4, 0.5)]
+    for table_element in re.findall("<table>.*?</table>", of(1, 2, 1, doubted), re.DOTALL):
+        head, *lines = re.findall("<tr>.*?</tr>", table_element)
+        titles = re.findall('<th scope="col">(.*?)</th>', head)
+        for line in lines:
+            cells = re.findall("<t[hd](.*?)>", line)
+            assert [not title for title in titles] == ["drawn" in cell for cell in cells]

@@ -2,7 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
+
+from baserate.backtesting import backtest
+from baserate.reports.backtest_rows import columns
 
 from ..commands.backtested import done, log
 from ..files.streams import write
@@ -20,3 +24,22 @@ def test_a_table_with_the_sentence_on_top(tmp_path):
     assert "FLH-FTL (window)" in result.stdout
     assert "The other 11 methods are context" in result.stdout
     assert max(map(len, result.stdout.split("\n\n")[1].splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("asked", "costs", "title"),
+    [
+        ("error", None, "error %"),
+        ("log-loss", None, "log loss"),
+        ("brier", None, "Brier score"),
+        ("cost", np.ones((3, 3)) - np.eye(3), "cost per 1,000 rows"),
+    ],
+)
+def test_a_page_has_room_for_the_columns_that_were_asked_for_and_folds_the_others(asked, costs, title):
+    _, proba, y = log(1200, 300)
+    first, others = columns(backtest(proba, y, methods=[], by=asked, costs=costs))
+    assert title in [column.title for column in first]
+    assert len(first) <= 8
+    keys = [column.key for column in (*first, *others[1:])]
+    assert len(keys) == len(set(keys))
+    assert {"error", "f1", "log_loss", "brier"} <= set(keys)

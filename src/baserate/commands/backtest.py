@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from baserate.commands.ending import FAILURE, check_writable, complain, fail
+from baserate.commands.ending import FAILURE, check_page, complain, fail
 from baserate.commands.notes import kept_warnings
 from baserate.commands.progress import progress_bars
 from baserate.commands.reading import (
@@ -163,9 +163,9 @@ def backtest(
     except ValueError as error:
         fail(str(error))
     if report is not None:
-        check_writable(report, "--report", "backtest.html")
         if any(report.resolve() == Path(name).resolve() for name in (log, holdout) if name not in (None, "-")):
             fail(f"--report {report} is read by this run; name another file.")
+        check_page(report, "--report", "backtest.html")
         try:
             from baserate.reports import figures  # noqa: F401
         except ModuleNotFoundError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from baserate._version import __version__
-from baserate.commands.ending import FAILURE, check_writable, fail
+from baserate.commands.ending import FAILURE, check_page, fail
 from baserate.commands.progress import progress_bars
 from baserate.commands.streams import say
 from baserate.files.errors import printable
@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Show what baserate gains on real data: handwritten digits under four kinds of drift."""
     if not no_report:
-        check_writable(out, "--out", "baserate-demo.html")
+        check_page(out, "--out", "baserate-demo.html")
         try:
             from baserate.reports.demo import write
         except ModuleNotFoundError as error:

@@ -8,7 +8,7 @@ from typing import NoReturn
 import typer
 
 from baserate.commands.streams import say
-from baserate.files.errors import printable
+from baserate.files.errors import check_page_name, printable
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
@@ -32,6 +32,15 @@ def check_writable(path: Path, option: str, example: str) -> None:
     if not path.parent.is_dir():
         fail(f"{option} {path}: there is no folder {path.parent}; make it first, or name another.")
     check_room(path.parent, f"{option} {path}")
+
+
+def check_page(path: Path, option: str, example: str) -> None:
+    """The same for a report."""
+    check_writable(path, option, example)
+    try:
+        check_page_name(path, option)
+    except ValueError as error:
+        fail(str(error))
 
 
 def check_folder(folder: Path) -> None:

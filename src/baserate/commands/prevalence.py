@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from baserate.commands.ending import FAILURE, check_writable, complain, fail
+from baserate.commands.ending import FAILURE, check_page, check_writable, complain, fail
 from baserate.commands.notes import kept_warnings
 from baserate.commands.progress import progress_bars
 from baserate.commands.reading import (
@@ -144,6 +144,8 @@ def prevalence(
         check_writable(path, option, "weeks.csv" if option == "-o" else "weeks.html")
         if any(path.resolve() == Path(name).resolve() for name in (log, holdout) if name != "-"):
             fail(f"{option} {path} is read by this run; name another file.")
+    if report is not None:
+        check_page(report, "--report", "weeks.html")
     if report is not None:
         try:
             from baserate.reports import figures  # noqa: F401

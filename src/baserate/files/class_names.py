@@ -16,7 +16,21 @@ def in_words_of_files(text: str, classes: Classes) -> str:
     """
     if "model.classes_" in text:
         return _in_another_order(text, classes) or with_names(text, classes.names)
+    if "confusion matrix of this holdout is singular" in text:
+        return _says_nothing(classes)
     return with_names(text, classes.names)
+
+
+def _says_nothing(classes: Classes) -> str:
+    """The message about a holdout whose labels have nothing to do with its scores."""
+    if classes.positive is None:
+        what, column = "the columns of probabilities say", "the right columns are given with --columns"
+    else:
+        what, column = f"column {classes.columns[0]} says", "--score names the column of the model's score"
+    return (
+        f"{what} nothing about the labels of the labelled rows, as if all rows had one score. Check that {column}, and "
+        "that scores and labels are of the same rows."
+    )
 
 
 def _in_another_order(text: str, classes: Classes) -> str:

@@ -3,6 +3,7 @@
 import difflib
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class FileProblemError(ValueError):
@@ -56,9 +57,31 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     >>> did_you_mean("lable", ["id", "label"])
     '; did you mean label?'
     """
-    lower = {other.lower(): other for other in reversed(known)}
-    close = difflib.get_close_matches(name.lower(), list(lower), 1, 0.7)
-    return f"; did you mean {shortened(lower[close[0]])}?" if close else ""
+    return _question(name.lower(), {other.lower(): other for other in reversed(known)})
+
+
+def did_you_mean_file(name: str, known: Sequence[str]) -> str:
+    """The same for files, which are compared without their suffixes: these make any two alike.
+
+    Examples
+    --------
+    >>> did_you_mean_file("steam.csv", ["stream.csv"]), did_you_mean_file("nosuch.csv", ["epoch.csv"])
+    ('; did you mean stream.csv?', '')
+    """
+    stem, _, suffix = name.lower().partition(".")
+    others = sorted(known, key=lambda other: other.lower().endswith(suffix))  # of two with one stem, the last counts
+    return _question(stem, {other.lower().partition(".")[0]: other for other in others})
+
+
+def _question(name: str, known: dict[str, str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1, 0.7)
+    return f"; did you mean {shortened(known[close[0]])}?" if close else ""
+
+
+def check_page_name(path: Path, option: str) -> None:
+    """Refuse a name for a report that promises anything but a page."""
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(f"{option} {path}: a report is a page of HTML; write {option} {path.with_suffix('.html')}")
 
 
 def shortened(name: str, most: int = 60) -> str:

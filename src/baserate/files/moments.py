@@ -63,6 +63,19 @@ class Calendar(NamedTuple):
         """As short as possible, for a table: "4 Mar" or "round 37"."""
         return self._date(moment, 3) if self._dated(moment) else self._round(moment)
 
+    def in_table(self, moment: Moment) -> str:
+        """Shorter yet, for a table in a terminal: a day, a month in a stretch of years, or a time within one day."""
+        if not self._dated(moment):
+            return self._round(moment)
+        assert moment.seconds is not None
+        assert self.first is not None
+        assert self.last is not None
+        at, first, last = (_datetime(value) for value in (moment.seconds, self.first, self.last))
+        if first.date() == last.date():
+            return self._date(moment, 3)
+        month = _MONTHS[at.month - 1][:3]
+        return f"{at.day} {month}" if self.last - self.first < 360 * _DAY else f"{month} {at.year}"
+
     def _dated(self, moment: Moment) -> bool:
         return self.first is not None and moment.seconds is not None
 

@@ -149,7 +149,7 @@ def _line(path: ClassPath, tracked: TrackedPath, found: dict[str, Any], drawn: "
         percent(path.now),
         percent_range(*path.band),
     ]
-    return html_row(path.name, drawn.spark(path.name), cells)
+    return html_row(path.name, cells, drawn=drawn.spark(path.name))
 
 
 _STYLES = {

@@ -85,7 +85,7 @@ def _in_doubt(doubted: Sequence[DoubtedKey]) -> str:
 
 def _doubted_table(caption: str, doubted: Sequence[DoubtedKey]) -> str:
     lines = [
-        html_row(key.key, escape(key.why), [f"{key.rows:,}", f"{key.evidence:.2g}", f"{100 * key.weight:.0f} %"])
+        html_row(key.key, [escape(key.why), f"{key.rows:,}", f"{key.evidence:.2g}", f"{100 * key.weight:.0f} %"])
         for key in doubted
     ]
     return page.scrolling(html_frame(_DOUBTED, lines, caption=caption), caption)
@@ -107,5 +107,5 @@ def _table(caption: str, paths: Sequence[KeyPath], calendar: Calendar, band: Ban
         furthest = f"{percent(path.extreme)}{when}" if path.extreme != path.start else "-"
         drawn = sparkline(path.path, path.start, f"The share of {path.name} over time.")
         cells = [f"{path.rows:,}", escape(path.name), percent(path.start), furthest, percent(path.now), band(path)]
-        lines.append(html_row(path.key, drawn, cells))
+        lines.append(html_row(path.key, cells, drawn=drawn))
     return page.scrolling(html_frame(_HEAD, lines, caption=caption), caption)

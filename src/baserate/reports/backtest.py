@@ -75,7 +75,9 @@ def render(found: Backtest, log: str, times: FloatArray | None = None) -> str:
     times : (n,) array, optional
         The time of each row, in seconds since 1970 if the figures are to show dates.
     """
-    table = to_html(rows(found, log), columns(found), caption="Every method on the same rounds", mark="default")
+    (asked, others), lines = columns(found), rows(found, log)
+    table = to_html(lines, asked, caption="Every method on the same rounds", mark="default")
+    further = to_html(lines, others, caption="The same rounds by other measures", mark="default")
     said = "".join(f"<p>{escape(fact)}</p>" for fact in [*facts(found), *(f"Note: {note}" for note in found.notes)])
     methods = [score.method for score in found.scores]
     about = {name: DESCRIPTIONS[name] for name in methods if name in DESCRIPTIONS}
@@ -87,6 +89,7 @@ def render(found: Backtest, log: str, times: FloatArray | None = None) -> str:
 <p class="lead finding">{page.unbroken(because)}</p>
 {_alarm(found, axis)}
 {page.scrolling(table, "Results")}
+<details><summary>Other measures</summary>{page.scrolling(further, "Other measures")}</details>
 {said}
 <section>
 <h2>How it went</h2>

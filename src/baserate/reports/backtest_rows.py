@@ -49,8 +49,8 @@ def in_short(found: Backtest, table: Sequence[Row]) -> list[Column]:
     return chosen
 
 
-def columns(found: Backtest) -> list[Column]:
-    """All columns, for the report; first those that were asked for."""
+def columns(found: Backtest) -> tuple[list[Column], list[Column]]:
+    """The columns of the report: of those that were asked for, and of the others, for a page has no room for all."""
     error = (
         _ERROR,
         Column("change, in points", "error_change", lambda change: limits(change, 100.0, 2)),
@@ -58,11 +58,13 @@ def columns(found: Backtest) -> list[Column]:
         Column("new mistakes", "worse", lambda value: f"{value:,}"),
     )
     if found.rule.costs is None:
-        return [_METHOD, *error, *_RATES, *_LOG_LOSS, *_BRIER]
+        others = {"rates": _RATES, "log-loss": _LOG_LOSS, "brier": _BRIER}
+        asked = others.pop(found.by, None) or others.pop("rates")
+        return [_METHOD, *error, *asked], [_METHOD, *(column for group in others.values() for column in group)]
     cost = MEASURES["cost"]
     like = cost.of(found.score(NOTHING))
     expected = Column("expected cost", "expected_cost", lambda value: cost.shown(value, like))
-    return [_METHOD, *_cost(found), *_RATES, expected, *error, *_LOG_LOSS, *_BRIER]
+    return [_METHOD, *_cost(found), *_RATES, expected], [_METHOD, *error, *_LOG_LOSS, *_BRIER]
 
 
 def _cost(found: Backtest, *, short: bool = False) -> tuple[Column, Column]:

@@ -303,7 +303,9 @@ def _show_dates(axes: Axes) -> None:
     left, right = axes.get_xlim()
     typeless: Any = mpl.dates
     ends = (typeless.num2date(end / _DAY) for end in (left, right))
-    found = typeless.AutoDateLocator(minticks=3, maxticks=6).tick_values(*ends)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a span of nearly three days, which has one tick too many
+        found = typeless.AutoDateLocator(minticks=3, maxticks=6).tick_values(*ends)
     ticks = [tick for tick in (_DAY * np.asarray(found)).tolist() if left <= tick <= right]
     calendar = Calendar(left, right)
     axes.set_xticks(ticks, [calendar.short(Moment(0, tick)) for tick in ticks])

@@ -87,10 +87,12 @@ def html_frame(head: Sequence[str], lines: Sequence[str], *, caption: str) -> st
     return f"<table>{top}\n<tbody>\n{body}\n</tbody></table>"
 
 
-def html_row(name: str, drawn: str, cells: Sequence[str]) -> str:
-    """A row for `html_frame`: a name, a small picture, and numbers in words; the title over the picture is empty.
+def html_row(name: str, cells: Sequence[str], *, drawn: str | None = None) -> str:
+    """A row for `html_frame`: a name, and numbers in words.
 
-    The name is text, the others are elements already.
+    The name is text, the others are elements already. A small picture comes between the name and the numbers; the title
+    over it is empty, and a phone shows neither.
     """
+    picture = "" if drawn is None else f'<td class="drawn">{drawn}</td>'
     numbers = "".join(f"<td>{cell.replace(' %', '&nbsp;%')}</td>" for cell in cells)
-    return f'<tr><th scope="row">{escape(name)}</th><td class="drawn">{drawn}</td>{numbers}</tr>'
+    return f'<tr><th scope="row">{escape(name)}</th>{picture}{numbers}</tr>'

@@ -1,6 +1,7 @@
 """The summary in the terminal."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -59,19 +60,20 @@ def printed(found, tracked, width=80):
     return console.file.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("days", [None, 1.0, 0.02, 30.0])
+@pytest.mark.parametrize("days", [None, 0.02, 1.0, 2.9, 30.0, 300.0, 900.0])
 @pytest.mark.parametrize("name", ["fraud", "a class whose name is as long as a whole sentence is"])
 def test_the_table_fits_80_columns(days, name):
     shares = {"good": 1 - bump(high=0.998), name: bump(high=0.998)}
     lines = printed(found_of(shares), tracked_of(shares, days=days))
     lines = lines[lines.index("") + 1 :]
     rows = lines[: lines.index("")]
-    assert len(rows[0]) <= 80
+    assert len(rows) == 2 + len(shares), "a row takes two lines"
     assert max(map(len, rows)) <= 80
     words = " ".join(rows)
     assert ("(round" in words) is (days is None)
     assert "0.8 %" in words
     assert "99.8 %" in words
+    assert len(re.findall(r"\(\S.*?\)", words)) == 2 * len(shares)
 
 
 def test_the_headline_is_the_first_line():

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from baserate.files.adapting.paths import resolved, same_file
 from baserate.files.content import fingerprint
 from baserate.files.costs import DecisionOptions
+from baserate.files.errors import check_page_name
 from baserate.files.formats import check_readable
 from baserate.files.rounds import RoundLength
 from baserate.files.scales import OutputOptions
@@ -182,6 +183,8 @@ def check_job(job: AdaptJob) -> None:
     if job.rounds_file is not None and job.rounds_file.suffix.lower() not in ("", ".csv", ".txt"):
         raise ValueError(f"--rounds-file {job.rounds_file}: it is written as CSV; name a file that ends in .csv.")
     _check_outputs(job)
+    if job.report is not None:
+        check_page_name(job.report, "--report")
     check_real(job.level, "--level", 0.0, 1.0, closed=False)
     check_readable(job.stream)
     if job.holdout is not None and not job.stream.is_stream and same_file(job.stream.path, job.holdout.path):

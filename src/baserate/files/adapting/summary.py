@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_CLASSES, _MOST_KEYS, _MOST_FINDINGS = 20, 10, 3
-_LONGEST_NAME = 16  # letters of a class in the table, which has room for 80 columns
+_LONGEST_NAME, _SHORTEST_NAME = 16, 8  # letters of a class in a table, which should fit 80 columns
+_WIDTH = 80  # columns of a terminal
 _COST = MEASURES["cost"]
 Tracked = TrackedPath | TrackedKeys
 
@@ -173,20 +174,26 @@ def _class_table(found: dict[str, Any], tracked: TrackedPath | None) -> Any:
     names = list(paths) or sorted(
         source, key=lambda name: -abs((prior or source)[name] - (source[name] if prior else 0.0))
     )
+    lines = {}
     for name in names[:_MOST_CLASSES]:
         cells = [percent(source[name])]
         if tracked is not None:
             cells += extremes(paths[name], tracked.calendar)
         if prior is not None:
             cells += [percent(prior[name]), percent_range(found["low"][name], found["high"][name])]
-        table.add_row(Text(printable(shortened(name, _LONGEST_NAME))), *cells)
+        lines[name] = cells
+    titles = [column.header for column in table.columns[1:]]
+    room = _WIDTH - 2 - sum(2 + max(map(len, cells)) for cells in zip(titles, *lines.values(), strict=True))
+    for name, cells in lines.items():
+        shown = shortened(name, min(max(room, _SHORTEST_NAME), _LONGEST_NAME))
+        table.add_row(Text(printable(shown)), *cells)
     return table
 
 
 def extremes(path: ClassPath, calendar: Calendar) -> list[str]:
     """The lowest and the highest share of a class, each with its moment."""
     both = ((path.lowest, path.lowest_at), (path.highest, path.highest_at))
-    return [f"{percent(share)} ({calendar.short(at)})" for share, at in both]
+    return [f"{percent(share)} ({calendar.in_table(at)})" for share, at in both]
 
 
 def _key_table(tracked: TrackedKeys) -> Any:
@@ -199,7 +206,7 @@ def _key_table(tracked: TrackedKeys) -> Any:
             f"{path.rows:,}",
             Text(printable(shortened(path.name, _LONGEST_NAME))),
             percent(path.start),
-            f"{percent(path.extreme)} ({tracked.calendar.short(path.at)})",
+            f"{percent(path.extreme)} ({tracked.calendar.in_table(path.at)})",
             percent(path.now),
         )
     return table

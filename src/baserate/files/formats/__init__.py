@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO
 
-from baserate.files.errors import FileProblemError, did_you_mean
+from baserate.files.errors import FileProblemError, did_you_mean_file
 from baserate.files.formats.csv import CSV
 from baserate.files.formats.format import CELLS, EMPTY, Chunk, Format, Reader, Sink, SinkMark
 from baserate.files.packing import SUFFIXES, without_packing
@@ -179,7 +179,7 @@ def _no_such_file(path: Path) -> str:
         return f"there is no such file, and no folder {path.parent}; check the path"
     with contextlib.suppress(OSError):
         others = sorted(file.name for file in path.parent.iterdir())
-        return f"there is no such file; check the path{did_you_mean(path.name, others)}"
+        return f"there is no such file; check the path{did_you_mean_file(path.name, others)}"
     return "there is no such file; check the path"
 
 

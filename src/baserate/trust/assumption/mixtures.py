@@ -107,6 +107,8 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
         everywhere: FloatArray = np.linalg.solve(matrix, linear).astype(np.float64, copy=False)
         if everywhere.min() > 0.0:
             mix = everywhere
+        elif len(mix) == 2:
+            mix = (everywhere > 0.0).astype(np.float64)  # one of two is not needed, so that all is of the other
         else:  # some class is not needed; first files often do without this, which takes long to compile
             minimise_quadratic(matrix, linear, mix)
         mix /= mix.sum()
