@@ -43,7 +43,8 @@ def missed_movement(rows: Rows, path: FloatArray) -> FloatArray:
     mixes = np.maximum(path, _LEAST)
     mixes /= mixes.sum(axis=1, keepdims=True)
     sums, squares = np.zeros((n_rounds + 1, k)), np.zeros((n_rounds + 1, k))
-    _sum_residuals(likelihoods, labelled, starts, mixes, *told(likelihoods, labelled, starts, mixes), sums, squares)
+    values, vectors = told(likelihoods, labelled, starts, mixes)
+    _sum_residuals(likelihoods, labelled, starts, mixes, values, vectors, sums, squares)
     found, length = np.zeros(k), 2
     while length * _BLOCKS <= n_rounds:
         step = max(1, length // _STEPS)
