@@ -24,15 +24,15 @@ def outputs(y, rng, k=2, distance=2.0):
     return proba / proba.sum(axis=1, keepdims=True)
 
 
-def fitted(rng, k=2, n=1000, **params):
+def fitted(rng, k=2, n=1000, distance=2.0, **params):
     y = np.arange(n) % k
-    return RegressAndReweight(**params).fit(outputs(y, rng, k), y)
+    return RegressAndReweight(**params).fit(outputs(y, rng, k, distance), y)
 
 
-def stream(q, n, rng):
+def stream(q, n, rng, distance=2.0):
     """Labels and probabilities of rounds of n samples, and where the rounds start."""
     y = np.concatenate([rng.choice(len(mix), size=n, p=mix) for mix in q]) if n else np.empty(0, dtype=int)
-    return outputs(y, rng, q.shape[1]), y, np.arange(0, len(y) + 1, n)
+    return outputs(y, rng, q.shape[1], distance), y, np.arange(0, len(y) + 1, n)
 
 
 def causal(adapter, proba, starts):

@@ -264,3 +264,29 @@ def test_labels_put_right_a_model_that_is_sure_and_wrong():
     estimate.reset()
     estimate.update(proba, [0.5, 0.5], few)
     assert estimate.estimate().low > 0.8  # too few to tell
+
+
+def test_limits_by_few_labels_hold_where_label_shift_is_in_doubt():
+    rng = np.random.default_rng(0)
+    held = np.arange(400) % 2
+    sure = np.where(np.eye(2)[held] == 1.0, 0.95, 0.05)
+    sure[::20] = sure[::20, ::-1]
+    estimate, inside, widths = AccuracyEstimate().fit(sure, held), [], []
+    y = rng.integers(2, size=2000)
+    wrong = np.where(rng.random(2000) < 0.4, 1 - y, y)  # 60 % right, and as sure as ever
+    proba = np.where(np.eye(2)[wrong] == 1.0, 0.95, 0.05)
+    for _ in range(100):
+        told = np.full(2000, -1)
+        chosen = rng.choice(2000, size=8, replace=False)
+        told[chosen] = y[chosen]
+        estimate.reset()
+        estimate.update(proba, [0.5, 0.5], told)
+        assert estimate.doubted(0.0) == estimate.estimate()
+        _, low, high = estimate.doubted(1.0)
+        inside.append(low <= (wrong == y).mean() <= high)
+        widths.append(high - low)
+    assert np.mean(inside) >= 0.87
+    assert 0.3 < np.mean(widths) < 0.7
+    estimate.reset()
+    estimate.update(proba, [0.5, 0.5])
+    assert estimate.doubted(1.0)[1:] == (0.0, 1.0)

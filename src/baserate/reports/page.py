@@ -56,7 +56,8 @@ dd { margin: 0 }
 code { font: .9em ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere }
 footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule); font-size: .9rem }
 @media (max-width: 40rem) { th, td { padding: .3rem } table { font-size: .8rem } tbody th { white-space: normal }
-  .lead { font-size: 1.1rem } .drawn, th:empty { display: none } figure text { font-size: 12.5px !important } }
+  caption { max-width: calc(100vw - 2rem) } .lead { font-size: 1.1rem } .drawn, th:empty { display: none }
+  figure text { font-size: 12.5px !important } }
 @media print { html { font-size: 9pt } body { max-width: none; padding: 0 } .figures { grid-template-columns: 1fr 1fr }
   section, table { break-inside: avoid } h2 { break-after: avoid; margin-top: 1rem } }
 """

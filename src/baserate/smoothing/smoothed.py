@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from baserate.adapters import RegressAndReweight
 from baserate.protocols import UNLABELLED, Evidence, ExpertTracker, FloatArray, IntArray
-from baserate.smoothing.path import Rows, reference_path, smoothed_path
+from baserate.smoothing.missed import missed_movement
+from baserate.smoothing.path import Rows, SmoothedPath, reference_path, smoothed_path
 from baserate.trackers import LikelihoodMixture
 from baserate.trust.spread import share_limits
 from baserate.validation import check_fitted, check_labels, check_real, check_starts
@@ -32,7 +33,8 @@ def smooth(
     """Estimate the class mix of every round of a complete log from all of its rounds, those after it included.
 
     The adapter's calibration, source prior and bounds are used; nothing in it changes. The gate plays no part: it
-    decides about predictions, and this reports the class mix. O(T n k log(T)^2) time, in O(T k) memory besides `proba`.
+    decides about predictions, and this reports the class mix. O(T n k (k + log(T)^2)) time, in O(T k) memory besides
+    `proba`.
 
     Parameters
     ----------
@@ -60,7 +62,9 @@ def smooth(
     Markov model. That likelihood is tempered by a half, because each of two rounds foretells the other.
 
     Limits are those of a beta distribution with the mean and variance of this mixture and the variance of the holdout.
-    They are for label shift: classes look as they did in the holdout.
+    If residuals of blocks of rounds are larger than chance makes them, in all blocks of a length together, the mix
+    moves to and fro by too little to be followed; limits allow for that much, class by class. They are for label shift:
+    classes look as they did in the holdout.
 
     Examples
     --------
@@ -97,8 +101,15 @@ def smooth(
     prior = adapter.project(found.mixes)
     centre = np.clip(found.mixes + spread.shift, 0.0, 1.0)
     samples = 1.0 / (1.0 / np.maximum(found.sizes, 1.0) + 1.0 / spread.n_holdout)
-    low, high = share_limits(centre, found.variances + spread.holdout, samples, level)
+    low, high = share_limits(centre, _with_missed(found, rows, spread.excess) + spread.holdout, samples, level)
     return Smoothed(prior, np.minimum(low, prior), np.maximum(high, prior))
+
+
+def _with_missed(found: SmoothedPath, rows: Rows, excess: FloatArray) -> FloatArray:
+    """Return variances that are at least those of a mix which stands still, plus the movements that are missed."""
+    missed = missed_movement(rows, found.mixes)
+    still = (found.mixes * (1.0 - found.mixes) + excess) / np.maximum(found.sizes, 1.0)[:, np.newaxis]
+    return np.where(missed > 0.0, np.maximum(found.variances, still + missed), found.variances)
 
 
 def _rows(evidence: Evidence, starts: IntArray) -> Rows:

@@ -13,6 +13,7 @@ from baserate.state.declarations import LONGEST, Saved, Whole, floats
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._kept_holdout import SAVED, KeptHoldout, fits_holdout
 from baserate.trust._label_estimates import label_estimates
+from baserate.trust.doubt import widened
 from baserate.trust.prediction_powered import FEWEST, LabelledSums, powered
 from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba, check_real
 
@@ -81,7 +82,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
     With 20 labels or more in the window, the estimate is prediction-powered: the mean confidence, plus the mean of
     right minus confidence over labelled samples, as much of it as makes the variance smallest. Its limits are Wilson's,
     for as many labels as it is worth. They hold whatever the model does, if samples were chosen for labels at random;
-    else, give weights.
+    else, give weights. Fewer labels tell less than label shift does; where that is in doubt, `doubted` uses them, too.
 
     Examples
     --------
@@ -269,12 +270,8 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         parts = self._recent()
         if len(parts) == 0:
             return Accuracy(float("nan"), 0.0, 1.0)
-        labelled = LabelledSums(*self._labelled[parts].sum(axis=0)[:, np.newaxis])
-        if labelled.n[0] >= FEWEST:
-            size = self._sizes[parts].sum()
-            found = powered(labelled, np.array([self._confidence[parts].sum() / size]), np.array([size]))
-            least, most = found.limits(level)
-            return Accuracy(float(found.value[0]), float(least[0]), float(most[0]))
+        if self.labels_suffice_:
+            return self._by_labels(parts, level)
         value, variance = self._moments(parts)
         value, tail = float(np.clip(value, 0.0, 1.0)), 0.5 * (1.0 - level)
         low, high = beta_mixture_quantiles(
@@ -282,12 +279,46 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
         )[:, 0]
         return Accuracy(value, min(float(low), value), max(float(high), value))
 
+    def doubted(self, degree: float, level: float = 0.9) -> Accuracy:
+        """Return `estimate` where label shift is in doubt; with no doubt, or enough labels, it is the same.
+
+        Limits that rely on label shift are moved towards 0 and 1. Where those by few labels are narrower, the estimate
+        is theirs: they hold all the same.
+
+        Parameters
+        ----------
+        degree : float
+            Of the doubt, from 0 to 1: see `baserate.trust.doubt`.
+        level : float
+        """
+        found = self.estimate(level)
+        if self.labels_suffice_:
+            return found
+        wide = Accuracy(found.value, *widened(np.array(found[1:]), degree).tolist())
+        parts = self._recent()
+        if degree <= 0.0 or not self._labels_in(parts) > 0.0:
+            return wide
+        by_labels = self._by_labels(parts, level)
+        return by_labels if by_labels.high - by_labels.low < wide.high - wide.low else wide
+
+    def _labels_in(self, parts: list[int]) -> float:
+        """As many labels of equal weight would tell as much."""
+        return float(LabelledSums(*self._labelled[parts].sum(axis=0)).n)
+
+    def _by_labels(self, parts: list[int], level: float) -> Accuracy:
+        """Return the prediction-powered estimate."""
+        labelled = LabelledSums(*self._labelled[parts].sum(axis=0)[:, np.newaxis])
+        size = self._sizes[parts].sum()
+        found = powered(labelled, np.array([self._confidence[parts].sum() / size]), np.array([size]))
+        least, most = found.limits(level)
+        return Accuracy(float(found.value[0]), float(least[0]), float(most[0]))
+
     @property
     def labels_suffice_(self) -> bool:
         """True if the window has enough labels for the estimate to be theirs."""
         check_fitted(self, "source_prior_")
         parts = self._recent()
-        return bool(len(parts) > 0 and LabelledSums(*self._labelled[parts].sum(axis=0)).n >= FEWEST)
+        return bool(len(parts) > 0 and self._labels_in(parts) >= FEWEST)
 
     def _recent(self) -> list[int]:
         """Return the latest parts that together make up the window, newest first."""

@@ -316,7 +316,14 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         self._require("a band")
         if self._mix is None or not (labels and self.mix_by_labels_):
             return self._band.interval(prior, tracker, level)
+        return self.interval_by_labels(prior, tracker, level)
+
+    def interval_by_labels(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
+        """The band of `LabelledMix`, however few labels there are; 0 and 1 without any."""
+        self._require("a band")
         check_real(level, "level", 0.0, 1.0, closed=False)
+        if self._mix is None:
+            return np.tile([0.0, 1.0], (len(prior), 1))
         low, high = self._mix.limits(prior, *self._band.ahead(tracker), level).T
         return np.column_stack([np.minimum(low, prior), np.maximum(high, prior)])
 

@@ -190,6 +190,26 @@ def test_labels_end_the_doubt_about_the_accuracy():
     assert adapter.estimated_accuracy().low > 0.3
 
 
+def test_a_few_labels_bound_what_is_in_doubt():
+    proba, y = holdout(900)
+    adapter = RegressAndReweight().fit(proba, y)
+    for batch, _ in stream(DRIFT, np.random.default_rng(2)):
+        adapter.update(batch)
+    adapter.update(proba[:200], np.where(np.arange(200) < 6, y[:200], UNLABELLED))
+    calm, mix = adapter.estimated_accuracy(), adapter.prior_interval()
+    assert calm.high - calm.low < 0.2  # six labels tell less than label shift does, if that holds
+    adapter._correction.alarm_ = True
+    found, limits = adapter.estimated_accuracy(), adapter.prior_interval()
+    assert 0.3 < found.high - found.low < 0.8
+    widths = np.diff(limits).ravel()
+    assert widths.mean() < 0.9
+    assert (widths > np.diff(mix).ravel()).all()
+    assert (limits[:, 0] <= adapter.prior_).all()
+    assert (adapter.prior_ <= limits[:, 1]).all()
+    np.testing.assert_array_equal(adapter.prior_interval(labels=False), np.tile([0.0, 1.0], (K, 1)))
+    assert "does not look like label shift" in adapter.accuracy_in_doubt_
+
+
 def test_a_refit_that_is_refused_changes_nothing():
     adapter = RegressAndReweight().fit(*holdout())
     for batch, _ in stream(DRIFT, np.random.default_rng(2)):

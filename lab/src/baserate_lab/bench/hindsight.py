@@ -1,7 +1,8 @@
 """The class mix in hindsight beside the causal one: ``python -m baserate_lab.bench.hindsight``.
 
 Each draw is a new holdout, on which an adapter is fitted, and a new stream for every shift of the library. The mean
-squared error to the true mix of `baserate.smooth` is divided by that of the causal path, which `prior_` follows.
+squared error to the true mix of `baserate.smooth` is divided by that of the causal path, which `prior_` follows. "+-"
+is the standard error, over draws, of the column before it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ SHIFTS = ("Constant", "Monotone", "Sinusoidal", "Bernoulli", "Square", "RandomWa
 
 
 class HindsightRow(NamedTuple):
-    """MSE to the true mix; the geometric mean of ratios over draws and its standard error; coverage; widths."""
+    """MSE to the true mix; the geometric mean of ratios over draws; coverage; standard errors of both; widths."""
 
     model: str
     shift: str
@@ -31,6 +32,7 @@ class HindsightRow(NamedTuple):
     ratio: float
     error: float
     coverage: float
+    coverage_error: float
     width: float
 
 
@@ -90,15 +92,20 @@ def measure_hindsight(
 def _row(model: str, name: str, batch: int, draws: FloatArray) -> HindsightRow:
     causal, smoothed, held, width = draws
     logs = np.log(smoothed / causal)
-    error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("nan")
     ratio = float(np.exp(logs.mean()))
     means = (float(causal.mean()), float(smoothed.mean()))
-    return HindsightRow(model, name, batch, *means, ratio, ratio * error, float(held.mean()), float(width.mean()))
+    covers = (float(held.mean()), _error(held))
+    return HindsightRow(model, name, batch, *means, ratio, ratio * _error(logs), *covers, float(width.mean()))
+
+
+def _error(values: FloatArray) -> float:
+    """Standard error of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def table(rows: Sequence[HindsightRow]) -> str:
     """Rows as a Markdown table."""
-    head = ["model", "shift", "rows a round", "MSE, causal", "MSE, hindsight", "ratio", "standard error", "coverage %"]
+    head = ["model", "shift", "rows a round", "MSE, causal", "MSE, hindsight", "ratio", "+-", "coverage %", "+-"]
     cells = [
         [
             r.model,
@@ -106,7 +113,7 @@ def table(rows: Sequence[HindsightRow]) -> str:
             str(r.batch),
             *(f"{mse:.2g}" for mse in (r.causal, r.smoothed)),
             *(f"{ratio:.3f}" for ratio in (r.ratio, r.error)),
-            f"{100 * r.coverage:.1f}",
+            *(f"{100 * share:.1f}" for share in (r.coverage, r.coverage_error)),
             f"{r.width:.3f}",
         ]
         for r in rows

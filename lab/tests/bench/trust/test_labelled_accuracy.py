@@ -17,3 +17,7 @@ def test_labels_hold_where_the_model_has_broken(world):
     truth, _, low, high, other, _, other_low, other_high = found.T
     assert ((low <= truth) & (truth <= high)).mean() > ((other_low <= other) & (other <= other_high)).mean()
     assert np.abs(found[:, 1] - truth).max() < 0.12
+    told[np.cumsum(told >= 0) > 8] = -1
+    assert looks(world.proba[rows], y, adapters[:1], told, 0.9) == []
+    few = np.array(looks(world.proba[rows], y, adapters[:1], told, 0.9, range(1, 20)))
+    assert len(few) == 6

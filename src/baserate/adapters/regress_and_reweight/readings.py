@@ -137,12 +137,21 @@ class TrustReadings(Component):
         -------
         (k, 2) array
             See `baserate.trust.PriorBand` and `baserate.trust.LabelledMix`. The former's limits are the wider the more
-            is in doubt, up to 0 and 1: see `accuracy_in_doubt_`.
+            is in doubt, up to 0 and 1: see `accuracy_in_doubt_`. Where those by fewer than 20 labels are narrower, they
+            are used instead, class by class.
         """
         check_fitted(self, "source_prior_")
         check_option(labels, "labels", [True, False])
         limits = self._monitor.interval(self._correction.prior_, self.tracker_, level, labels=labels)
-        return limits if labels and self._monitor.mix_by_labels_ else widened(limits, self._doubt().degree)
+        if labels and self._monitor.mix_by_labels_:
+            return limits
+        degree = self._doubt().degree
+        wide = widened(limits, degree)
+        if not labels or degree <= 0.0:
+            return wide
+        by_labels = self._monitor.interval_by_labels(self._correction.prior_, self.tracker_, level)
+        narrower = np.diff(by_labels) < np.diff(wide)
+        return np.where(narrower, by_labels, wide)
 
     def interval_of(self, prior: FloatArray, tracker: Tracker, level: float) -> FloatArray:
         """Return `prior_interval` of another stream's class mix and tracker, without labels and without doubts."""
@@ -219,14 +228,14 @@ class TrustReadings(Component):
         -------
         Accuracy
             ``value, low, high``; NaN, 0 and 1 before the first sample. See `baserate.trust.AccuracyEstimate`. Without
-            labels, limits are the wider the more is in doubt, up to 0 and 1: see `accuracy_in_doubt_`.
+            labels, limits are the wider the more is in doubt, up to 0 and 1: see `accuracy_in_doubt_`. Where limits by
+            fewer than 20 labels are narrower than these, the estimate is by labels, from the first one on.
         """
         check_fitted(self, "source_prior_")
         found = self._monitor.accuracy(level)
         if self._monitor.labels_suffice_:
             return found
-        low, high = widened(np.array(found[1:]), self._doubt().degree).tolist()
-        return Accuracy(found.value, low, high)
+        return self._monitor.accuracy_estimate().doubted(self._doubt().degree, level)
 
     @property
     @guarded

@@ -12,7 +12,7 @@ from baserate.trust.accuracy import NO_LABELS, NO_WEIGHTS, Accuracy, AccuracyEst
 from baserate.trust.assumption.hull import MOST_EVIDENCE, HullTest, look_at_whole, look_where_due, looks_are_due
 from baserate.trust.assumption.rounding import normalised, rounded, row_grids
 from baserate.trust.dependence import judge, limits, sum_of_classes
-from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart, widened
+from baserate.trust.doubt import MOVED, Doubt, Signs, doubt, told_apart
 from baserate.trust.gate import IN_DOUBT, Gate, alarm_lasts
 from baserate.trust.gate.gate import MOVED as REHEARSED_BEYOND
 from baserate.trust.keyed.counting import count_cells, count_pairs, count_windows
@@ -291,12 +291,10 @@ class KeyTrust:
     def estimate(self, place: int, prior: FloatArray, level: float) -> tuple[Accuracy, str]:
         """Return the estimated accuracy of a stream's last rows, and why it is in doubt; see `AccuracyEstimate`."""
         own = self._window(place)
-        found = own.estimate(level)
         if own.labels_suffice_:
-            return found, ""
+            return own.estimate(level), ""
         reason = self.doubt(place, prior)
-        low, high = widened(np.array(found[1:]), reason.degree).tolist()
-        return Accuracy(found.value, low, high), reason.reason
+        return own.doubted(reason.degree, level), reason.reason
 
 
 def _crosses(before: IntArray, after: IntArray) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
 """`estimated_accuracy` with few labels on real streams: ``python -m baserate_lab.bench.trust.labelled_accuracy``.
 
 Streams in their own order, in which p(x|y) changes, too. Samples are chosen for labels at random. Every 500 samples,
-once there are 20 labels, the limits are compared with the share of right predictions among the last 5,000.
+once there are 20 labels, the limits are compared with the share of right predictions among the last 5,000. With
+``--fewest 1 --most 19`` that is done while there are fewer, which count where label shift is in doubt.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from baserate_lab.bench.trust.accuracy import WINDOW
 from baserate_lab.bench.trust.never_worse import REAL, holdout_rows
 from baserate_lab.models import outputs
 
-_LOOK, _BATCH, _HOLDOUT, _FEWEST = 500, 50, 1000, 20
+_LOOK, _BATCH, _HOLDOUT = 500, 50, 1000
+ENOUGH = range(20, WINDOW + 1)
 
 
 class LabelledRow(NamedTuple):
@@ -39,9 +41,17 @@ class LabelledRow(NamedTuple):
 
 
 def looks(
-    proba: FloatArray, y: IntArray, adapters: Sequence[RegressAndReweight], told: IntArray, level: float
+    proba: FloatArray,
+    y: IntArray,
+    adapters: Sequence[RegressAndReweight],
+    told: IntArray,
+    level: float,
+    n_labels: range = ENOUGH,
 ) -> list[list[float]]:
-    """The true accuracy, and value and limits of each adapter's estimate; the first is given the labels."""
+    """The true accuracy, and value and limits of each adapter's estimate; the first is given the labels.
+
+    It is looked at while the number of labels in the window is one of `n_labels`.
+    """
     found, right = [], [np.empty(len(y), dtype=bool) for _ in adapters]
     for start in range(0, len(y), _BATCH):
         part = slice(start, start + _BATCH)
@@ -49,7 +59,7 @@ def looks(
             step = adapter.step(proba[part], told[part] if i == 0 else None)
             right[i][part] = step.proba.argmax(axis=1) == y[part]
         end = min(start + _BATCH, len(y))
-        if end % _LOOK == 0 and (told[max(end - WINDOW, 0) : end] != UNLABELLED).sum() >= _FEWEST:
+        if end % _LOOK == 0 and int((told[max(end - WINDOW, 0) : end] != UNLABELLED).sum()) in n_labels:
             row: list[float] = []
             for i, adapter in enumerate(adapters):
                 row += [float(right[i][max(end - WINDOW, 0) : end].mean()), *adapter.estimated_accuracy(level)]
@@ -66,6 +76,7 @@ def measure_labelled(
     longest: int = 20_000,
     level: float = 0.9,
     without: int = 3,
+    n_labels: range = ENOUGH,
 ) -> LabelledRow:
     """One row of the table; each seed has its own holdout and its own choice of labels.
 
@@ -83,7 +94,7 @@ def measure_labelled(
         ]
         y = both.target_y[:longest]
         told = np.where(rng.random(len(y)) < labelled, y, UNLABELLED)
-        found.append(looks(both.target_proba[:longest], y, adapters, told, level))
+        found.append(looks(both.target_proba[:longest], y, adapters, told, level, n_labels))
     found = [each for each in found if each]
     truth, value, low, high = np.array([row[:4] for each in found for row in each]).T
     truth_without, _, low_without, high_without = np.array(
@@ -126,12 +137,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--longest", type=int, default=20_000)
+    parser.add_argument("--fewest", type=int, default=ENOUGH[0])
+    parser.add_argument("--most", type=int, default=ENOUGH[-1])
     asked = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         rows = [
             measure_labelled(
-                name, REAL[name], share, range(asked.first_seed, asked.first_seed + asked.seeds), longest=asked.longest
+                name,
+                REAL[name],
+                share,
+                range(asked.first_seed, asked.first_seed + asked.seeds),
+                longest=asked.longest,
+                n_labels=range(asked.fewest, asked.most + 1),
             )
             for share in asked.labels
             for name in asked.streams
