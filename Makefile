@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check format serve-demo service-proof spark-proof test-system lint-deploy test-lowest test-python test-data docs figures release fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
+.PHONY: help demo test check format serve-demo service-proof spark-proof test-system lint-deploy test-lowest test-python test-data docs look-at-docs figures release fuzz screenshots perf reproduce reproduce-synthetic reproduce-rates reproduce-supervised reproduce-unsupervised bench-trackers bench-efficiency clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -63,7 +63,11 @@ test-data: $(VENV)/test.stamp
 docs: $(VENV)/docs.stamp
 	$(RUN) sphinx -W --keep-going -q docs docs/_build/html -d docs/_build/doctrees
 
-## figures               draw every figure of the documentation that code makes (two minutes)
+## look-at-docs          every page of the documentation in a browser, at two widths, light and dark (needs chromium)
+look-at-docs: $(VENV)/test.stamp docs
+	$(VENV)/bin/python tools/look_at_docs.py
+
+## figures               draw every figure of the documentation that code makes (three minutes)
 figures: $(VENV)/demo.stamp
 	$(VENV)/bin/python tools/figures.py
 

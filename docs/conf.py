@@ -69,6 +69,7 @@ html_title = "baserate"
 html_static_path = ["_static"]
 html_css_files = ["baserate.css"]
 html_js_files = ["toggles.js"]
+html_context = {"default_mode": "auto"}  # without one, the theme complains in the console of a first visit
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "changelog": []}

@@ -96,3 +96,5 @@ if __name__ == "__main__":
     main()
 else:
     mlflow.models.set_model(AdaptedModel())  # MLflow runs this script when it logs and loads the model
+
+# sphinx_gallery_thumbnail_path = "images/labels_choose.svg"

@@ -86,3 +86,5 @@ def run(folder):
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "images/hindsight.svg"

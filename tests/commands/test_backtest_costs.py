@@ -99,7 +99,7 @@ def test_what_is_said_below_the_table(payments):
     assert "Moving the threshold once, to 0.0" in by_cost
     assert "tuned threshold " in by_cost
     plain = done("log.csv", *HELD, "--methods", "none").stdout
-    assert "% of the labels are fraud: the error says next to nothing about so rare a class." in plain
+    assert "% of the labels are fraud: the error rate says little about such a rare class." in plain
     assert "--costs 1:20 --positive fraud" in plain
 
 

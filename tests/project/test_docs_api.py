@@ -61,3 +61,13 @@ def test_every_page_is_in_a_table_of_contents():
     for page in pages():
         path = (ROOT / page).with_suffix("").resolve()
         assert not page.startswith("docs/") or page == "docs/index.md" or path in listed, page
+
+
+def test_results_have_a_command_and_a_date():
+    about = {"index", "datasets", "models", "reproduce", "laboratory", "trust/index"}  # what lies behind the results
+    index = (ROOT / "docs" / "results" / "index.md").read_text()
+    rows = [line.split("|")[2:5] for line in index.splitlines() if line.startswith("|")]
+    dated = [pages for pages, command, date in rows if command.strip() and re.search(r"2026-\d\d-\d\d", date)]
+    listed = {name for pages in dated for name in re.findall(r"\]\(([\w/]+)\.md\)", pages)}
+    folder = ROOT / "docs" / "results"
+    assert listed | about == {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")}

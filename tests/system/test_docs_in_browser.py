@@ -1,15 +1,19 @@
-"""The built documentation, seen by a real browser from disk: at the width of a desk and of a phone, light and dark."""
+"""Pages of the built documentation in a real browser, from disk: at the width of a desk and of a phone, light and dark.
+
+These are some of the pages; `make look-at-docs` looks at all of them.
+"""
 
 import pytest
-
-from ..project.pages import ROOT
 
 axe_core = pytest.importorskip("axe_playwright_python.sync_playwright")
 playwright = pytest.importorskip("playwright.sync_api")
 
-SITE = ROOT / "docs" / "_build" / "html"
-LOOKED_AT = ["index", "start/first_steps", "start/is_it_your_problem", "howto/index", "howto/costs", "howto/adapt"]
-LOOKED_AT += ["how_it_works/reweighting", "results/compared_with", "reference/api/baserate.trackers", "examples/index"]
+from . import site  # noqa: E402
+from .site import SCHEMES, SITE, WIDTHS, Look, html_pages  # noqa: E402
+
+LOOKED_AT = ["index", "changelog", "start/first_steps", "start/is_it_your_problem", "howto/index", "howto/costs"]
+LOOKED_AT += ["howto/adapt", "howto/service", "how_it_works/reweighting", "how_it_works/likelihood", "results/rates"]
+LOOKED_AT += ["results/compared_with", "reference/api/baserate.trackers", "examples/index"]
 pytestmark = [pytest.mark.system, pytest.mark.skipif(not SITE.exists(), reason="needs the pages: make docs")]
 
 
@@ -21,43 +25,39 @@ def chromium(browser):
         started.close()
 
 
-@pytest.fixture(params=["light", "dark"])
-def scheme(request):
-    return request.param
-
-
-def pages():
-    return sorted(path for path in SITE.rglob("*.html") if not {"_static", "_downloads"} & set(path.parts))
-
-
-@pytest.mark.parametrize("width", [400, 1280])
-def test_no_page_scrolls_sideways(chromium, width):
-    context = chromium.new_context(viewport={"width": width, "height": 900})
-    page, asked = context.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
-    found = {}
-    for path in pages():
-        page.goto(path.as_uri(), wait_until="load")
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        broken = page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
-        if wide > width or broken:
-            found[path.relative_to(SITE).as_posix()] = (wide, broken)
-    context.close()
-    assert found == {}
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-
-
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_serious_bars_anybody(chromium, width, scheme):
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page, found = context.new_page(), []
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_is_wrong_with_a_page(chromium, width, scheme):
+    look = Look(chromium, width, scheme, axe_core.Axe())
     for name in LOOKED_AT:
-        page.goto((SITE / f"{name}.html").as_uri())
-        for fault in axe_core.Axe().run(page).response["violations"]:
-            if fault["impact"] in ("serious", "critical"):
-                found.append((name, fault["id"], fault["nodes"][0]["html"][:200], len(fault["nodes"])))
-    context.close()
-    assert found == []
+        look.open(SITE / f"{name}.html")
+    look.close()
+    assert look.faults == []
+
+
+def test_no_page_scrolls_sideways_on_a_phone_and_no_link_is_broken(chromium):
+    look = Look(chromium, 400, "light")
+    for path in html_pages():
+        look.open(path)
+    look.close()
+    assert look.faults == []
+    assert look.broken_links() == []
+
+
+def test_faults_are_seen(chromium, tmp_path, monkeypatch):
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        '<html><body style="width: 900px"><img src="none.png"><a href="gone.html">a</a><a href="#nowhere">b</a>'
+        "<script>throw new Error('broken')</script></body></html>"
+    )
+    look = Look(chromium, 400, "light", axe_core.Axe())
+    look.open(bad)
+    look.close()
+    told = "\n".join(look.faults)
+    for fault in ("scrolls sideways", "none.png", "script: broken", "axe: image-alt"):
+        assert fault in told
+    assert [fault.rpartition(": ")[2] for fault in look.broken_links()] == ["no such place", "no such file"]
 
 
 def test_search_finds_from_disk(chromium):

@@ -180,7 +180,7 @@ def test_there_is_no_shift_of_more_than_everything():
     assert "120" not in found.message
 
 
-@pytest.mark.parametrize(("calibrated", "advice"), [(False, "use a calibrator"), (True, "say calibrator=None")])
+@pytest.mark.parametrize(("calibrated", "advice"), [(False, "use a calibrator"), (True, "pass calibrator=None")])
 def test_nobody_is_told_to_do_what_was_done(calibrated, advice):
     proba, y = np.tile([[0.7, 0.3], [0.4, 0.6]], (20, 1)), np.tile([0, 1], 20)
     found = health(

@@ -9,7 +9,7 @@ GROUP = "baserate.commands"
 
 
 def reproduce(context: typer.Context) -> None:
-    """The paper's tables and figures, ours beside the printed numbers."""
+    """Reproduce the paper's tables and figures, beside the printed numbers."""
     from importlib.metadata import entry_points  # brings a mail parser along, for which --help would have to wait
 
     for entry in entry_points(group=GROUP, name="reproduce"):

@@ -19,9 +19,7 @@ serve_app = typer.Typer(invoke_without_command=True, no_args_is_help=False)
 keys_app = typer.Typer(no_args_is_help=True, help="API keys: create, list and revoke.")
 serve_app.add_typer(keys_app, name="keys")
 
-Data = Annotated[
-    Path | None, typer.Option(envvar="BASERATE_DATA", help="Folder of the streams; is made if it does not exist.")
-]
+Data = Annotated[Path | None, typer.Option(envvar="BASERATE_DATA", help="Folder of the streams; created if missing.")]
 StoreOption = Annotated[
     str | None,
     typer.Option(
@@ -38,29 +36,35 @@ def serve(
     context: typer.Context,
     data: Data = None,
     host: Annotated[str, typer.Option(envvar="BASERATE_HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(envvar="BASERATE_PORT", min=0, max=65535, help="0: any free one.")] = 8787,
+    port: Annotated[
+        int, typer.Option(envvar="BASERATE_PORT", min=0, max=65535, help="Port; 0 takes any free one.")
+    ] = 8787,
     store: StoreOption = None,
     demo: Annotated[bool, typer.Option("--demo", help="Feed streams of real digits that drift.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Verify the folder, or the database, and end.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Verify the folder or the database, then exit.")] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(envvar="BASERATE_ALLOW_HOST", help="Name by which the server may be called; may be repeated."),
+        typer.Option(envvar="BASERATE_ALLOW_HOST", help="Host name that clients may use; repeatable."),
     ] = None,
-    max_body: Annotated[int, typer.Option(envvar="BASERATE_MAX_BODY", min=1024, help="Most bytes of a request.")] = 64
+    max_body: Annotated[int, typer.Option(envvar="BASERATE_MAX_BODY", min=1024, help="Largest request, in bytes.")] = 64
     << 20,
-    max_rows: Annotated[int, typer.Option(envvar="BASERATE_MAX_ROWS", min=1, help="Most rows of a request.")] = 100_000,
+    max_rows: Annotated[
+        int, typer.Option(envvar="BASERATE_MAX_ROWS", min=1, help="Largest request, in rows.")
+    ] = 100_000,
     max_classes: Annotated[
-        int, typer.Option(envvar="BASERATE_MAX_CLASSES", min=2, help="Most classes of a stream.")
+        int, typer.Option(envvar="BASERATE_MAX_CLASSES", min=2, help="Largest number of classes per stream.")
     ] = 1_000,
-    max_streams: Annotated[int, typer.Option(envvar="BASERATE_MAX_STREAMS", min=1, help="Most streams.")] = 10_000,
+    max_streams: Annotated[
+        int, typer.Option(envvar="BASERATE_MAX_STREAMS", min=1, help="Largest number of streams.")
+    ] = 10_000,
     max_loaded: Annotated[
         int,
         typer.Option(
-            envvar="BASERATE_MAX_LOADED", min=1, help="Most streams in memory; others are on disk until they are asked."
+            envvar="BASERATE_MAX_LOADED", min=1, help="Most streams in memory; the others stay on disk until used."
         ),
     ] = 2_000,
     rate: Annotated[
-        float, typer.Option(envvar="BASERATE_RATE", min=0.1, help="Requests a second that each API key may make.")
+        float, typer.Option(envvar="BASERATE_RATE", min=0.1, help="Requests per second for each API key.")
     ] = 1_000.0,
     keep_batches: Annotated[
         float, typer.Option(envvar="BASERATE_KEEP_BATCHES", min=0.0, help="Seconds to remember a batch_id for.")
@@ -68,14 +72,12 @@ def serve(
     snapshot_entries: Annotated[
         int,
         typer.Option(
-            envvar="BASERATE_SNAPSHOT_ENTRIES", min=1, help="Requests of a stream after which its log is compacted."
+            envvar="BASERATE_SNAPSHOT_ENTRIES", min=1, help="Requests after which a stream's log is compacted."
         ),
     ] = 4_000,
     processes: Annotated[
         int,
-        typer.Option(
-            envvar="BASERATE_PROCESSES", min=1, max=2, help="2: one of them speaks HTTP, the other has the streams."
-        ),
+        typer.Option(envvar="BASERATE_PROCESSES", min=1, max=2, help="With 2, one handles HTTP and one the streams."),
     ] = 2,
     log_level: Annotated[
         str, typer.Option(envvar="BASERATE_LOG_LEVEL", help="debug, info, warning or error.")

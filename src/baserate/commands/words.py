@@ -12,7 +12,7 @@ _ADVICE = (
     (r",? or [^.,]*calibrator=(None|'auto'\))", ""),
     (r" \(baserate\.[\w.]+\)", ""),
     (r": baserate\.trust\.merge_classes\(.*?\]\)", ""),
-    (r"use a calibrator \(calibrator='auto'\), a more flexible one, or a larger holdout", "use a larger holdout"),
+    (r"Use a calibrator \(calibrator='auto'\), a more flexible one, or a larger holdout", "Use a larger holdout"),
     (
         r"Use a calibrator with biases \(BCTS\), or give the source_prior that the model was trained on",
         "Check that the holdout has the class mix that the model was trained on",
@@ -36,7 +36,7 @@ def as_note(text: str, classes: "Classes | None" = None) -> str:
 
     Examples
     --------
-    >>> as_note("It is small. Label more samples, or calibrate elsewhere and say calibrator=None.")
+    >>> as_note("It is small. Label more samples, or calibrate elsewhere and pass calibrator=None.")
     'It is small. Label more samples.'
     """
     if classes is not None:

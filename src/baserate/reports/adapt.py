@@ -38,12 +38,12 @@ _READING = {
     "figure ends at 10 to the power of 12.",
     "doubt": "of a sample: one minus its largest probability.",
     "strangeness": "of a sample: how far its probabilities are from those of the holdout.",
-    "correction reduced": "rounds in which the correction was not used in full, because it could have done harm.",
+    "correction reduced": "rounds in which only a part of the correction was used, because all of it might do harm.",
     "Estimated accuracy": "how often the adapted prediction is right, estimated without labels.",
-    "Weight of the correction": "the part of it that is used now; less than 100 % where it is reduced.",
-    "Serial correlation": "how alike samples are that follow each other, beyond their class. Independent samples have "
-    "0; the more there is, the less each sample says about the class mix.",
-    "moved": "a class is said to have moved if it left its start by clearly more than its band.",
+    "Weight of the correction": "the part of the correction that is used now; 100 % if it is not reduced.",
+    "Serial correlation": "how similar neighbouring samples are, beyond their class. It is 0 for independent samples. "
+    "The higher it is, the less each sample says about the class mix.",
+    "moved": "a class counts as moved if it left its start by clearly more than its band.",
 }
 
 

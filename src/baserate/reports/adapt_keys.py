@@ -13,18 +13,17 @@ from baserate.reports.tables import html_frame, html_row
 
 _ROWS, _FOLDED = 12, 100  # keys in the table, and in its part that is folded away
 READING = {
-    "moved": "a key is said to have moved if its mean share in a stretch of the file is further from its start than "
-    "chance explains, by the number of its rows there.",
+    "moved": "a key counts as moved if its mean share in a stretch of the file is further from its start than chance "
+    "explains, given the number of its rows there.",
     "furthest": "the mean share in the stretch of the file that is furthest from the start, or the share now if that "
-    f"is further yet. The file is cut into {STRETCHES} stretches, and for keys with few rows several of them are taken "
-    "together.",
-    "in doubt": "keys of which more than the class mix has changed, by the outputs of the model, or whose rows repeat "
-    "each other. Of those with drift beyond the class mix, about one in ten is there by chance, whatever their number; "
-    "others in alarm may well be: without any change, up to one key in twenty has an alarm.",
+    f"is even further. The file is cut into {STRETCHES} stretches; for keys with few rows, several are taken together.",
+    "in doubt": "keys with drift beyond the class mix, or whose rows repeat each other. About one in ten of those with "
+    "drift is listed by chance, however many keys there are. Other alarms may be false: without any change, up to one "
+    "key in twenty has an alarm.",
     "evidence": "evidence against label shift, that is, against the assumption that only the class mix of this key "
     "changes. 1 is none.",
     "correction used": "the part of the correction that the next rows of the key will get.",
-    "with few rows": f"keys with fewer than {FEW} rows, from which a class mix cannot be told.",
+    "with few rows": f"keys with fewer than {FEW} rows, too few to estimate a class mix.",
     "band": "contains the true share of the class now as often as its level says, if only the class mix changes; wide "
     "where the key is in doubt.",
 }
@@ -72,7 +71,8 @@ def _in_doubt(doubted: Sequence[DoubtedKey]) -> str:
         return ""
     advice = (
         "<p>Do not rely on the class mix of keys in doubt. Compare their rows with those of others: a feature that is "
-        "missing, another version of the model, rows that were sent twice? A few dozen labels of each would tell.</p>"
+        "missing, another version of the model, or rows that were sent twice? "
+        "A few dozen labels for each key will show.</p>"
     )
     shown = _doubted_table("Those in doubt", doubted[:_ROWS])
     if len(doubted) > _ROWS:

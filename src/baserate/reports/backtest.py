@@ -40,15 +40,15 @@ _SAVED = {
 }  # fmt: skip
 _COLOURS = {USE: "good", SIMPLER: "good", NO_DIFFERENCE: "truth", DO_NOT_USE: "line1"}
 _READING = {
-    "error %": "share of labelled samples that were taken for another class: the most probable one, or what costs or "
-    "a threshold decide for.",
-    "change": "to doing nothing, on the same samples; below 0 is better. In brackets an interval that should hold the "
-    "true difference as often as its level says. Rounds that follow each other are alike, so that whole blocks "
-    "of them are resampled; if they are alike for longer than a block, or the future is unlike "
-    "this log, it is too narrow.",
-    "mistakes avoided, new mistakes": "samples that the method has right and the model wrong, and the other way round.",
-    "log loss": "mean of minus the logarithm of the true class's probability, which is what counts where probabilities "
-    f"are used themselves. Probabilities below {SMALLEST:g} count as that.",
+    "error %": "share of labelled samples with a wrong decision: the most probable class, or the decision by costs or "
+    "a threshold.",
+    "change": "to doing nothing, on the same samples; below 0 is better. In brackets is an interval that should "
+    "contain the true difference as often as its level says. Neighbouring rounds are alike, so whole blocks of them "
+    "are resampled. The interval is too narrow if rounds are alike for longer than a block, or if the future differs "
+    "from this log.",
+    "mistakes avoided, new mistakes": "samples that the method gets right and the model wrong, and vice versa.",
+    "log loss": "mean of minus the logarithm of the true class's probability; it matters if you use the probabilities "
+    f"themselves. Probabilities below {SMALLEST:g} count as that.",
     "evidence": "how strongly the samples speak against label shift, that is, against the assumption that only the "
     "class mix changes; 1 is none.",
 }

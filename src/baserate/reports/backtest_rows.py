@@ -123,8 +123,8 @@ def facts(found: Backtest) -> list[str]:
     ]
     if labelled < n:
         said.append(
-            f"Only the {labelled:,} rows that have a label are scored; if they are no random part of the log, neither "
-            "is this result."
+            f"Only the {labelled:,} rows with a label are scored. If these are not a random part of the log, the "
+            "result may not hold for the rest."
         )
     said += _decisions(found)
     said.append(
@@ -134,11 +134,11 @@ def facts(found: Backtest) -> list[str]:
     if others > 1:
         said.append(
             f"The sentence is about the default alone. The other {others} methods are context: the best of so many may "
-            "look good by chance, so choose one of them only if it wins on another log, too."
+            "look good by chance. Choose one of them only if it also wins on another log."
         )
     said.append(
-        f"'{HINDSIGHT}' is told the labels of the {found.neighbours:,} rounds before and after each, which nobody has "
-        "in time; all others see no label after the holdout."
+        f"'{HINDSIGHT}' is told the labels of the {found.neighbours:,} rounds before and after each round, which "
+        "nobody has in time. All other methods see no label after the holdout."
     )
     said += _anchors(found)
     held = float(found.trust.held_back.mean())
@@ -162,14 +162,16 @@ def _decisions(found: Backtest) -> list[str]:
         cost, nothing, default = MEASURES["cost"], found.score(NOTHING), found.score(DEFAULT)
         shown = [cost.shown(one.expected_cost or 0.0, cost.of(nothing)) for one in (nothing, default)]
         said.append(
-            f"The probabilities themselves expect {shown[0]} per {PER:,} rows of doing nothing, and {shown[1]} of the "
-            "default; the nearer to the real cost, the better the probabilities."
+            f"Expected cost per {PER:,} rows, by the probabilities themselves: {shown[0]} doing nothing, {shown[1]} "
+            "with the default. The nearer to the real cost, the better the probabilities."
         )
         further = rule.decisions[len(names) :]
         if further:
             counts = found.score(DEFAULT).decided[len(names) :]
             shares = [f"{name} for {count:,} rows" for name, count in zip(further, counts, strict=True)]
-            said.append(f"The default decided {' and '.join(shares)}; that is no mistake, and finds no class.")
+            said.append(
+                f"The default decided {' and '.join(shares)}; this counts neither as a mistake nor as finding a class."
+            )
         said.append(f"Precision and recall are {f'of {called(positive)}' if positive else 'means over the classes'}.")
         return said
     counts = found.played[NOTHING].decided.sum(axis=1)
@@ -177,8 +179,8 @@ def _decisions(found: Backtest) -> list[str]:
     share = counts[rare] / counts.sum()
     if len(names) == 2 and share < _RARE and found.by == "error":
         said.append(
-            f"Only {100 * share:.2g} % of the labels are {called(names[rare])}: the error says next to nothing about "
-            f"so rare a class. Say what mistakes cost, such as --costs 1:20 --positive {names[rare]}."
+            f"Only {100 * share:.2g} % of the labels are {called(names[rare])}: the error rate says little about "
+            f"such a rare class. Give the costs of mistakes, such as --costs 1:20 --positive {names[rare]}."
         )
     return said
 

@@ -30,11 +30,11 @@ _SHIFTS = {
 _READING = {
     "error %": "share of samples whose most probable digit was wrong.",
     "MSE to true mix": "mean squared distance between the class mix a method used and the true one that round.",
-    "MSE to batch labels": "the same to the label frequencies of the round's few samples, as the paper's tables have "
-    "it. Their chance is part of this figure, so that even the oracle does not reach zero.",
-    "dynamic regret": "expected mistakes beyond the oracle's if each round had one sample, with labels sampled from "
-    "the probabilities, measured on the whole pool of images, which each method predicts in every round as it is then. "
-    "Below zero is possible: a label sampled from the right probabilities is not always the best guess.",
+    "MSE to batch labels": "mean squared distance to the label frequencies of the round's few samples, as in the "
+    "paper's tables. It includes the chance in these samples, so even the oracle does not reach zero.",
+    "dynamic regret": "expected mistakes beyond those of the oracle, with one sample a round and labels sampled from "
+    "the probabilities. It is measured on the whole pool of images, which each method predicts in every round. It can "
+    "be negative: a label sampled from the right probabilities is not always the best guess.",
 }
 
 

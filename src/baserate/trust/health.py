@@ -190,8 +190,9 @@ def _numbers(
         found.append(
             Problem(
                 MISSING,
-                f"the holdout has no sample of class {_named(missing, names)}; what the model makes of it is unknown, "
-                f"and its samples will be booked to other classes. Label some{', or drop the column' if more else ''}.",
+                f"the holdout has no sample of class {_named(missing, names)}; how it looks "
+                f"to the model is unknown, and its rows will be counted as other classes. "
+                f"Label some{', or drop the column' if more else ''}.",
                 tuple(missing.tolist()),
             )
         )
@@ -212,7 +213,7 @@ def _numbers(
         )
         other = "use a calibrator (calibrator='auto')"
         if not as_it_came:
-            other = "calibrate the model on other data and say calibrator=None"
+            other = "calibrate the model on other data and pass calibrator=None"
         found.append(
             Problem(
                 SMALL,
@@ -285,10 +286,10 @@ def _calibration(
         found.append(
             Problem(
                 CALIBRATION,
-                f"the model thinks of class {called(worst, names)} in {100 * (shares + gaps)[worst]:.1f} % of cases "
-                f"where the holdout has it in {100 * shares[worst]:.1f} %, which would be tracked as a shift (classes "
-                f"{_named(off, names)}). Use a calibrator with biases (BCTS), or give the source_prior that the model "
-                "was trained on.",
+                f"the model gives class {called(worst, names)} a mean probability of "
+                f"{100 * (shares + gaps)[worst]:.1f} %, but its share of the holdout is {100 * shares[worst]:.1f} %; "
+                f"that would be tracked as a shift (classes {_named(off, names)}). Use a calibrator with biases "
+                "(BCTS), or give the source_prior that the model was trained on.",
                 tuple(off.tolist()),
             )
         )
@@ -310,9 +311,9 @@ def _calibration(
         found.append(
             Problem(
                 CALIBRATION,
-                f"the probabilities are not calibrated: the model is {word} of itself, its confidence differs from "
-                f"its accuracy by {100 * gap:.1f} points on average over the range. Tracking believes them; use a "
-                "calibrator (calibrator='auto'), a more flexible one, or a larger holdout.",
+                f"the probabilities are not calibrated: the model is {word}, its confidence differs from its accuracy "
+                f"by {100 * gap:.1f} points on average. Tracking relies on calibrated probabilities. Use a calibrator "
+                "(calibrator='auto'), a more flexible one, or a larger holdout.",
                 (),
             )
         )

@@ -125,7 +125,7 @@ def remove_parts(parts: Collection[Path], folders: Collection[Path]) -> None:
             part.unlink(missing_ok=True)
         elif is_part(part) and part.exists():
             warnings.warn(
-                f"a run that was not finished has left {part}; remove it, or run the command again that writes there.",
+                f"an unfinished run has left {part}; remove it, or repeat the command that writes there.",
                 UserWarning,
                 stacklevel=2,
             )
