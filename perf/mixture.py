@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import itertools
 import resource
 
 import numpy as np
@@ -100,37 +99,45 @@ def profiles():
 def default_adapter():
     """A step of the default adapter with everything on, in a long stream, and in its first 1,000 rounds.
 
-    A turn is as many rounds as the check takes to look at 2,000 samples, so that all turns have as many looks.
+    A turn is as many rounds as the check takes to look at 2,000 samples, so that all turns have as many looks. No batch
+    comes twice: the tracker would learn the batches of a stream that is played again and again as it does seasons.
     """
     rng = np.random.default_rng(0)
     holdout = model_outputs(rng, 1_000)
     mix = rng.dirichlet(np.ones(K))
+    rows = model_outputs(rng, 50_000, mix)[0]
     ratio = np.full(K, 1.1)
     for n, number, bound in ((1, 2_000, 14), (10, 200, 17), (100, 80, 15), (1_000, 24, 11)):
-        in_turn = itertools.cycle([model_outputs(rng, n, mix)[0] for _ in range(max(4_000 // n, 60))])
         long, alone = (
             RegressAndReweight(calibrator=None, **options).fit(*holdout)
             for options in ({}, {"gate": False, "alpha": None})
         )
 
-        def steps(adapter, in_turn=in_turn, number=number):
-            return own_seconds(lambda: adapter.step(next(in_turn)), number)
+        def batches(size, n=n):
+            return (rows[picked] for picked in rng.integers(len(rows), size=(size, n)))
 
-        def bare(in_turn=in_turn, number=number):
-            return own_seconds(lambda: multiply_and_normalise(next(in_turn), ratio), number)
+        def turn(work, number=number, *, batches=batches):
+            made = iter(list(batches(number)))
+            return own_seconds(lambda: work(next(made)), number)
 
-        steps(long)
-        early, _ = fastest(functools.partial(steps, long), bare, repeats=max(min(10, 900 // number), 1))
-        while long.rounds_ < 1_100:
-            long.step(next(in_turn))
+        def bare(batch):
+            return multiply_and_normalise(batch, ratio)
+
+        turn(long.step)
+        young = [copy.deepcopy(long) for _ in range(3)]
+        for adapter in young:
+            adapter.reset()
+        for batch in batches(max(1_100 - long.rounds_, 0)):
+            long.step(batch)
         whole, without, numpys = fastest(
-            functools.partial(steps, long), functools.partial(steps, alone), bare, repeats=15
+            *(functools.partial(turn, work) for work in (long.step, alone.step, bare)), repeats=15
         )
+        early = min(turn(adapter.step, 1_000) for adapter in young)
         what = f"step({n:,} x 10), the default adapter"
         yield Row(what, "multiply, normalise", whole, numpys, "cheap", bound)
         yield Row(what, "without check and gate", whole, without, "cheap")
-        if n >= 100:  # of these, fewer samples are looked at later
-            yield Row(f"{what}, first 1,000 rounds", "multiply, normalise", early, numpys, "cheap")
+        if n >= 100:  # more samples of the first rounds are looked at
+            yield Row(f"{what}, its first 1,000", "multiply, normalise", early, numpys, "cheap")
 
 
 def many_classes():

@@ -1,5 +1,7 @@
 """All parts that watch an adapter, fed by one stream, against the same parts fed by hand."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -37,8 +39,10 @@ def by_hand(proba, y, rounds):
         foreseen = batch if gate.off_ else weighted / weighted.sum(axis=1, keepdims=True)
         yield foreseen, gate.weight_, check, unknown, dependence
         plain.update(batch)
-        kept.append(batch[:: max(len(batch) // 512, 1)])
-        neighbours.append(batch if len(batch) < 1024 else batch[:512])
+        enough = check.samples_ >= 5_000
+        stride = max(math.isqrt(len(batch) // 6) if enough else len(batch) // 512, 1)
+        kept.append(batch[::stride])
+        neighbours = [*neighbours, batch] if stride == 1 else [batch[:512]]
         seen += 1
         n = sum(map(len, kept))
         if n < 256 and begins and any(n - len(batch) < early <= n for early in (64, 128)):
@@ -187,6 +191,25 @@ def test_of_large_rounds_fewer_samples_are_looked_at_once_rounds_abound(monkeypa
             adapter.step(batch)
         rows, seen = np.sum(looked_at, axis=0)
         assert rows == each * seen > 0
+
+
+def test_large_rounds_are_thinned_once_enough_samples_were_looked_at(monkeypatch):
+    looked_at, real = [], AssumptionCheck.take_in
+
+    def take_in(self, rows, rounds):
+        looked_at.append((len(rows), rounds, self.samples_))
+        real(self, rows, rounds)
+
+    monkeypatch.setattr(AssumptionCheck, "take_in", take_in)
+    adapter = RegressAndReweight(calibrator=None).fit(*holdout())
+    batches = [batch for batch, _ in stream(np.repeat(DRIFT[:1], 70, axis=0), np.random.default_rng(3), 100)]
+    for batch in batches:
+        adapter.step(batch)
+    assert not adapter.assumption_alarm_
+    full = [100 * rounds == n for n, rounds, _ in looked_at]
+    # The evaluation in which 5,000 are reached is the last in which every sample counts.
+    assert full == [before + 300 <= 5_100 for *_, before in looked_at]
+    assert looked_at[-1][:2] == (275, 11)
 
 
 def test_a_rounded_stream_has_no_unknown_mass():

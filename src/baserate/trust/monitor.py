@@ -44,6 +44,8 @@ MOST = 512
 """Samples of a large round that are looked at, or up to twice as many: all would take longer than all else."""
 ABOUND = 1_000
 """Rounds that the check has watched, from which on fewer samples of each will do: of n about 2.5 sqrt(n)."""
+ENOUGH = 5_000
+"""Samples that the check has looked at, from which on the same holds: of large rounds these come early."""
 EARLY = (64, 128)
 """Samples at which the first ones are looked at already, for whether they repeat each other."""
 _ONE_IN = 4  # samples that are looked at for unknown mass: a share of a window does not take all of them
@@ -71,8 +73,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
     It is given every round as the adapter has checked and predicted it, and checks nothing again. The accuracy and the
     band are as of the last round. For the others, small rounds are collected until there are 256 samples. Of a round of
     1,024 or more about 512 are looked at, from all over it, and the first 512 for whether they repeat each other. Once
-    the check has watched 1,000 rounds since it began, or began anew, about ``2.5 sqrt(n)`` of a round of n will do: 25
-    of 100, 84 of 1,000. The very first samples are compared after 64 and 128 of them, too.
+    the check has watched 1,000 rounds or 5,000 samples since it began, or began anew, about ``2.5 sqrt(n)`` of a round
+    of n will do: 25 of 100, 84 of 1,000. The very first samples are compared after 64 and 128 of them, too.
 
     Parameters
     ----------
@@ -214,7 +216,7 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     def _stride(self, n: int) -> int:
         """Return which samples of a round of n are looked at: every one, every second one, every third one, ..."""
-        if self.checks_ and self.check_.rounds_ >= ABOUND:
+        if self.checks_ and (self.check_.rounds_ >= ABOUND or self.check_.samples_ >= ENOUGH):
             return max(1, math.isqrt(n // 6))
         return max(1, n // MOST)
 

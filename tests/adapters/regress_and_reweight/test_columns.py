@@ -219,6 +219,23 @@ def test_classes_are_called_as_is_wished(kind):
         adapter.refit(TWO, TWO_Y, names=["a", "b", "c"])
 
 
+@pytest.mark.parametrize("kind", [list, np.array], ids=lambda kind: kind.__module__)
+def test_names_that_are_the_labels_say_which_column_is_which(kind):
+    texts = np.where(TWO_Y == 1, "fraud", "good")  # in sorted order the first column would be fraud
+    adapter = RegressAndReweight().fit(TWO, texts, names=kind(["good", "fraud"]))
+    numbered = RegressAndReweight().fit(TWO, TWO_Y)
+    assert adapter.classes_.tolist() == ["good", "fraud"]
+    np.testing.assert_array_equal(adapter.source_prior_, numbered.source_prior_)
+    np.testing.assert_array_equal(adapter.predict_proba(TWO), numbered.predict_proba(TWO))
+    assert loads(dumps(adapter)).refit(TWO, texts).classes_.tolist() == ["good", "fraud"]
+
+
+def test_names_that_are_no_labels_are_for_messages_only():
+    texts = np.where(TWO_Y == 1, "b", "a")
+    adapter = RegressAndReweight().fit(TWO, texts, names=["b or so", "a or so"])
+    assert adapter.classes_.tolist() == ["a", "b"]
+
+
 @pytest.mark.parametrize("kind", [np.asarray, list, pd.Series])
 def test_one_score_could_be_either_column_of_a_frame(kind):
     rng = np.random.default_rng(0)

@@ -166,7 +166,9 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             Their labels: column numbers of `proba`, or text or truth values. Those are the names of a frame's columns
             (after a prefix such as ``p_``), or columns are in their sorted order, as in scikit-learn's `classes_`.
         names : sequence, optional
-            Class names for warnings, such as ``model.classes_``. Default: labels that are text, or names of columns.
+            Class names for warnings, such as ``model.classes_``, in the order of the columns. Of an array, they also
+            say which column is which, if labels are text and among them. Default: labels that are text, or names of
+            columns.
         """
         late, holdout = LateLabels(self.max_waiting), read_holdout(proba, y, names)
         self._take_over(fit_parts(self.get_params(deep=False), holdout, running=None), holdout)

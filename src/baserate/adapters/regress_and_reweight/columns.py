@@ -50,10 +50,18 @@ def read_holdout(proba: ArrayLike | None, y: ArrayLike | None, names: Names = No
         raise type(error)(f"{error} Its columns {shown(others)} are no labels in y; leave them out.") from error
     k = rows.shape[1]
     called = _listed(names, k)
-    classes = None if y is None else learn_classes(y, len(rows), k, columns)
+    classes = None if y is None else learn_classes(y, len(rows), k, columns or _labels_among(called, y))
     if y is not None and classes is not None:
         y = check_labels(y, len(rows), k, classes=classes)
     return NamedHoldout(rows, y, columns, classes, called or classes or columns)
+
+
+def _labels_among(names: list[Any] | None, y: ArrayLike) -> list[str] | None:
+    """Return names if they are text, and labels that are text are among them: then they say which column is which."""
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    labels, known = np.asarray(y, dtype=object).ravel().tolist(), set(names)
+    return names if labels and all(isinstance(label, str) and label in known for label in labels) else None
 
 
 def same_columns(

@@ -172,6 +172,11 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         return self.testable_ and self._bets.testable_
 
     @property
+    def samples_(self) -> int:
+        """The number of samples that were looked at since the start, or since rounding to another grid; 0 untested."""
+        return self._hull.n_samples if self.testable_ else 0
+
+    @property
     def evidence_(self) -> float:
         check_fitted(self, "testable_")
         return float(np.exp(min(max(self._logs()), 700.0))) if self.testable_ else 1.0

@@ -225,6 +225,11 @@ class HullTest(Component, saved_as="assumption_hull"):
         return self._columns
 
     @property
+    def n_samples(self) -> int:
+        """The number of samples that were counted."""
+        return int(self._sizes[0])
+
+    @property
     def n_cells(self) -> int:
         """The number of cells of both systems."""
         return n_cells(self._cells)

@@ -73,9 +73,8 @@ def noise_level(logits: FloatArray, labels: IntArray, rng: np.random.Generator) 
 
 def drawn(name: str, kind: str, size: int, rng: np.random.Generator) -> Play:
     """Holdout and stream out of a model's outputs, as if these were the population."""
-    found = outputs(*SIMULATED.get(name, REAL.get(name, ("", ""))), progress=False)
-    if name.startswith("arXiv"):
-        found = outputs("arxiv-random", "tfidf", progress=False)  # not split by time
+    data, model = SIMULATED.get(name, REAL.get(name, ("", "")))
+    found = outputs("arxiv-random" if data == "arxiv" else data, model, progress=False)  # not split by time
     proba = np.concatenate([found.holdout_proba, found.target_proba]).astype(np.float64)
     y, k = np.concatenate([found.holdout_y, found.target_y]), proba.shape[1]
     unknown = np.zeros((0, k))
