@@ -39,9 +39,10 @@ def test_the_published_settings():
     assert built.alpha / built.batch_size == 1e-4
     for dataset in ("cifar10", "cinic10", "eurosat"):
         assert RECIPES[dataset, "resnet18"].parameters == {
-            "width": 64, "epochs": 70, "batch_size": 200, "step_size": 0.1, "momentum": 0.9, "nesterov": False,
-            "l2": 1e-4, "schedule": "constant", "augment": True,
+            "width": 64, "epochs": 50 if dataset == "eurosat" else 70, "batch_size": 200, "step_size": 0.1,
+            "momentum": 0.9, "nesterov": False, "l2": 1e-4, "schedule": "constant", "augment": False,
         }  # fmt: skip
+    assert RECIPES["mnist", "mlp-text"].parameters["hidden"] == [100, 100, 20]
     assert RECIPES["mnist", "forest"].parameters["max_depth"] == 2
 
 
@@ -116,7 +117,7 @@ def test_the_list(capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["nothing", "mlp"], "no recipe for the data set 'nothing'; choose one of arxiv"),
-        (["mnist", "nothing"], "no model 'nothing' for mnist; choose one of mlp, forest, logistic"),
+        (["mnist", "nothing"], "no model 'nothing' for mnist; choose one of mlp, mlp-text, forest, logistic"),
         (["mnist"], "name a data set and a model; --list shows them"),
         (["mnist", "mlp", "--seed", "-1"], "--seed is -1"),
     ],

@@ -29,12 +29,20 @@ class Findings:
         The cells that were asked for.
     results : mapping of PaperCell to PaperResult
         The results of those that were run.
+    unprinted : bool
+        True: also records of groups that were not run and of which the paper prints nothing.
     """
 
     def __init__(
-        self, artefact: Artefact, cells: Sequence[PaperCell], results: Mapping[PaperCell, PaperResult]
+        self,
+        artefact: Artefact,
+        cells: Sequence[PaperCell],
+        results: Mapping[PaperCell, PaperResult],
+        *,
+        unprinted: bool = False,
     ) -> None:
         self.artefact = artefact
+        self._unprinted = unprinted
         self._groups: dict[PaperCell, dict[int, PaperResult]] = {}
         for cell in cells:
             found = self._groups.setdefault(cell._replace(seed=0, model_seed=0), {})
@@ -91,7 +99,7 @@ class Findings:
             metric=metric,
         )
         values = np.array(list(_values(found, metric).values()))
-        if len(values) == 0 and said is None:
+        if len(values) == 0 and said is None and not self._unprinted:
             return None
         return Record(
             name,

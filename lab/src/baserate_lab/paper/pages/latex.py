@@ -45,7 +45,7 @@ def document(run: Reproduction) -> str:
         told = [rf"\item {escaped(names.dataset(name))}: {_prose(reason)}" for name, reason in reasons.items()]
         lines += ["", "Where numbers do not agree:", r"\begin{itemize}", *told, r"\end{itemize}"]
     lines += ["", rf"Made by \texttt{{{escaped(run.command)}}} in {names.took(run.seconds, run.in_methods)}."]
-    for artefact, records, claims, _ in run.artefacts:
+    for artefact, records, claims, _, _ in run.artefacts:
         # A page break, because LaTeX can defer only a few tables.
         lines += ["", r"\clearpage", rf"\section*{{{escaped(artefact.title)}}}"]
         lines += [_prose(" ".join(part for part in (f"{artefact.where}.", artefact.note) if part))]

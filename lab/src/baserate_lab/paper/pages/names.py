@@ -21,6 +21,7 @@ _DATASETS = {
     "shl": "SHL",
     "hapt": "HAPT",
     "crop": "Crop",
+    "own": "Own outputs",
 }
 _METRICS = {
     "error": "Error %",

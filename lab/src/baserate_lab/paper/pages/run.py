@@ -32,12 +32,17 @@ class Timeline(NamedTuple):
 
 
 class ShownArtefact(NamedTuple):
-    """An artefact with its records and claims."""
+    """An artefact with its records and claims.
+
+    `left_out` has a record without our number for each group of cells that a quick run leaves out, or that needs what
+    a user's outputs do not have.
+    """
 
     artefact: Artefact
     records: Sequence[Record]
     claims: Sequence[Claim]
     timeline: Timeline | None = None
+    left_out: Sequence[Record] = ()
 
 
 class Reproduction(NamedTuple):

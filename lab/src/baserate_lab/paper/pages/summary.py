@@ -1,6 +1,7 @@
 """Summary of how far a run agrees with the paper, in counts and sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from baserate_lab.paper.pages import names
@@ -54,6 +55,8 @@ class Summary(NamedTuple):
         All of them.
     seeds : tuple of int
         The least and the most.
+    omitted : mapping of str to sequence of str
+        Methods that a quick run leaves out, or that need what a user's outputs do not have, by data set and model.
     """
 
     total: Count
@@ -65,6 +68,7 @@ class Summary(NamedTuple):
     unprinted: int
     claims: list[Claim]
     seeds: tuple[int, int]
+    omitted: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     @property
     def sentence(self) -> str:
@@ -87,7 +91,17 @@ class Summary(NamedTuple):
         parts += [f"{self.of_the_machine} times or sizes"] if self.of_the_machine else []
         parts += [f"{self.unprinted} of ours that the paper does not print"] if self.unprinted else []
         left = f"Not counted: {'; '.join(parts)}." if parts else ""
-        return f"What is printed in several tables is counted in each. {left}".rstrip()
+        omitted = "; ".join(f"{', '.join(methods)} on {names.problem(of)}" for of, methods in self.omitted.items())
+        reason = "Left out, because they need features, training, data or an order that are not here: "
+        return " ".join(
+            part
+            for part in (
+                "What is printed in several tables is counted in each.",
+                left,
+                f"{reason}{omitted}." if omitted else "",
+            )
+            if part
+        )
 
     @property
     def claims_sentence(self) -> str:
@@ -133,7 +147,15 @@ def summarise(run: Reproduction) -> Summary:
         unprinted=sum(record.ours_mean is not None and record.paper_mean is None for record in records),
         claims=[claim for part in run.artefacts for claim in part.claims],
         seeds=(min(seeds), max(seeds)),
+        omitted=_omitted(run),
     )
+
+
+def _omitted(run: Reproduction) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for record in (record for part in run.artefacts for record in part.left_out):
+        found.setdefault(record.problem, {})[record.method] = None
+    return {name: list(methods) for name, methods in found.items()}
 
 
 def verdict(claim: Claim) -> str:

@@ -24,7 +24,7 @@ _COLOURS = {True: "green", False: "red", None: "yellow"}
 
 def show(console: Console, run: Reproduction) -> None:
     """Print every table, the claims of each artefact, and the summary last."""
-    for artefact, records, claims, _ in run.artefacts:
+    for artefact, records, claims, _, _ in run.artefacts:
         console.print()
         console.rule(Text(artefact.name, "bold"), align="left")
         console.print(Text(f"{artefact.where}: {artefact.title}."))

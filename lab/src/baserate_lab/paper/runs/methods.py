@@ -27,7 +27,7 @@ class Setting(NamedTuple):
     holdout_y: IntArray
     marginal: str
     calibrator: str
-    lipschitz: float
+    lipschitz: float | None
     uogd_lipschitz: float
     layer: LastLayer | None
 
