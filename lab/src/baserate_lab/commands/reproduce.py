@@ -108,7 +108,9 @@ def reproduce(
             fail("nothing of this is kept yet; leave --no-run out to run it.", FAILURE)
         fail(f"nothing could be run: {' '.join(found.failures)}", FAILURE)
     if json_file is not None:
-        records = [record.to_json() for part in found.artefacts for record in (*part.records, *part.left_out)]
+        records = [
+            record.to_json() for part in found.artefacts for record in (*part.records, *part.gains, *part.left_out)
+        ]
         try:
             json_file.write_text(json.dumps(records, indent=1) + "\n")
         except OSError as error:

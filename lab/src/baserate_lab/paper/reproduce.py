@@ -258,7 +258,8 @@ def reproduce(
                 claims = []  # the paper claims nothing about them
                 shown_artefact = artefact._replace(note=_NOTE_ON_OWN.format(choice.outputs))
             left = Findings(artefact, choice.left_out(artefact), {}, unprinted=True).records
-            parts.append(ShownArtefact(shown_artefact, findings.records, claims, artefact.timeline(findings), left))
+            timeline = artefact.timeline(findings)
+            parts.append(ShownArtefact(shown_artefact, findings.records, claims, timeline, left, findings.gains))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
     if choice.quick:
         reasons = {name: f"{text} In a quick run all seeds share one network." for name, text in reasons.items()}

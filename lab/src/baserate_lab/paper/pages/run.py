@@ -35,7 +35,7 @@ class ShownArtefact(NamedTuple):
     """An artefact with its records and claims.
 
     `left_out` has a record without our number for each group of cells that a quick run leaves out, or that needs what
-    a user's outputs do not have.
+    a user's outputs do not have. `gains` are the gains over the base model, where the paper prints both errors.
     """
 
     artefact: Artefact
@@ -43,6 +43,7 @@ class ShownArtefact(NamedTuple):
     claims: Sequence[Claim]
     timeline: Timeline | None = None
     left_out: Sequence[Record] = ()
+    gains: Sequence[Record] = ()
 
 
 class Reproduction(NamedTuple):
