@@ -171,3 +171,19 @@ def test_adapters_are_handed_what_they_work_on():
     on_features.wanted = [batch.features for batch in stream()]
     evaluate(on_proba, stream())
     evaluate(on_features, stream())
+
+
+def test_regret_is_of_what_was_played():
+    """By a comparator's evaluation, with gate and calibrator, not by a prior and a pool."""
+    batches = stream()
+    adapter, oracle = RegressAndReweight(calibrator=BCTS()).fit(*HOLDOUT), Oracle([b.q for b in batches]).fit(*HOLDOUT)
+    own, best = (evaluate(method, batches, pool=(P, Y)) for method in (adapter, oracle))
+    expected = np.cumsum(((own.class_losses - best.class_losses) * best.q).sum(axis=1))
+    np.testing.assert_allclose(own.dynamic_regret(best), expected)
+    assert not best.dynamic_regret(best).any()
+    for other, words in (
+        (evaluate(oracle, batches), "the same pool"),
+        (evaluate(oracle, batches[:9], pool=(P, Y)), "another stream"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            own.dynamic_regret(other)

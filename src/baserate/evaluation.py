@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from baserate.metrics import class_losses, marginal_mse
+from baserate.metrics import class_losses, dynamic_regret, marginal_mse
 from baserate.protocols import Adapter, Batch, FloatArray, IntArray, Learner
 from baserate.validation import check_has_methods
 
@@ -56,6 +56,39 @@ class Evaluation(NamedTuple):
     def mse_to_frequencies(self) -> float:
         """Mean squared distance of the prior to the label frequencies of each batch, as in the paper's tables."""
         return self._distance_to(self.frequencies)
+
+    def dynamic_regret(self, best: "Evaluation") -> FloatArray:
+        """Return the cumulative regret after each round to a comparator, for what both played.
+
+        Calibration, gates and clips count, as they are part of what an adapter plays.
+
+        Parameters
+        ----------
+        best : Evaluation
+            The comparator on the same stream and pool, such as an `Oracle` of the true path.
+
+        Returns
+        -------
+        (T,) array
+            Sum over s <= t of L_s(method) - L_s(best), with L_s the loss on the pool re-weighted to the class mix of
+            round s. See `baserate.metrics.dynamic_regret`.
+
+        Examples
+        --------
+        >>> from baserate.adapters import Base, Oracle
+        >>> from baserate.shifts import Constant, sample_stream
+        >>> pool, y = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])
+        >>> stream = list(sample_stream(pool, y, Constant([0.9, 0.1]), n_rounds=3, batch_size=1, rng=0))
+        >>> adapters = Base().fit(pool, y), Oracle([batch.q for batch in stream], calibrator=None).fit(pool, y)
+        >>> base, oracle = (evaluate(adapter, stream, pool=(pool, y)) for adapter in adapters)
+        >>> base.dynamic_regret(oracle).round(2)
+        array([0.04, 0.09, 0.13])
+        """
+        if len(self.q) != len(best.q) or not np.array_equal(self.q, best.q):
+            raise ValueError("best is of another stream; evaluate both methods on the same one.")
+        if np.isnan(self.class_losses).any() or np.isnan(best.class_losses).any():
+            raise ValueError("there are no losses on a pool; evaluate both methods with the same pool=(inputs, y).")
+        return dynamic_regret(self.class_losses, best.class_losses, self.q)
 
     def _distance_to(self, truth: FloatArray) -> float:
         return float("nan") if np.isnan(self.prior).all() else marginal_mse(self.prior, truth)

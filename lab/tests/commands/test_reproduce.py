@@ -10,6 +10,7 @@ from baserate.cli import main
 from baserate_lab.bench.store import StoreError
 from baserate_lab.commands import reproduce
 from baserate_lab.datasets import DataNotFoundError
+from baserate_lab.models.output_files import COMMITTED
 from baserate_lab.paper import reproduce as paper
 from baserate_lab.paper.artefacts import ARTEFACTS
 
@@ -61,6 +62,8 @@ class TestReproduce:
             (["all", "tabel-uols"], ["no artefact 'tabel-uols'"]),
             (["table-uols", "--json", "."], ["--json . is a folder", "records.json"]),
             (["table-uols", "--json", "missing/r.json"], ["no folder missing"]),
+            (["table-uols", "--outputs", "missing.npz"], ["missing.npz is not a readable npz archive"]),
+            (["table-uols", "--outputs", "taken"], ["taken is not a readable npz archive"]),
         ],
     )
     def test_a_bad_command_gets_one_line(self, arguments, words, capsys, monkeypatch, tmp_path):
@@ -114,6 +117,29 @@ class TestReproduce:
         for text in (said, *(path.read_text() for path in folder.iterdir())):
             assert f"{error['ours_mean']:.2f}" in text
         assert not (tmp_path / "cache" / "reproduce").exists()
+
+    def test_a_quick_run_says_what_it_leaves_out(self, capsys, tmp_path):
+        methods = ["--methods", "Base,UOGD", "--seeds", "1", "--jobs", "1", "--json", "r.json"]
+        assert status_of("reproduce", "table-uols", "--quick", "--data", "mnist", "synthetic", *methods) == 0
+        said = capsys.readouterr().out
+        assert "UOGD on MNIST (mlp)." in " ".join(said.split())
+        absent = [r for r in json.loads((tmp_path / "r.json").read_text()) if r["ours_mean"] is None]
+        assert {(r["dataset"], r["method"], r["seeds"]) for r in absent} == {("mnist", "UOGD", 0)}
+        assert {r["shift"] for r in absent} == {"sin", "ber"}
+
+    def test_own_outputs_take_the_place_of_the_papers_data(self, capsys, tmp_path):
+        arguments = ["table-uols", "table-sols-mnist", "--seeds", "1", "--jobs", "1", "--json", "r.json"]
+        file = str(COMMITTED / "hapt-linear.npz")
+        assert status_of("reproduce", *arguments, "--outputs", file, "--methods", "FTH,UOGD") == 0
+        records = json.loads((tmp_path / "r.json").read_text())
+        run = [r for r in records if r["ours_mean"] is not None]
+        assert {(r["artefact"], r["dataset"], r["method"], r["shift"]) for r in run} == {
+            ("table-uols", "own", "FTH", shift) for shift in ("ber", "sin")
+        }
+        assert all(r["model"].startswith("hapt-linear-") for r in run)
+        assert {(r["paper_mean"], r["stand_in"]) for r in run} == {(None, None)}
+        assert {(r["dataset"], r["method"]) for r in records if r["ours_mean"] is None} == {("own", "UOGD")}
+        assert "in the place of the paper's data" in " ".join(capsys.readouterr().out.split())
 
     def test_a_figure_is_drawn_twice(self, capsys, tmp_path):
         narrowed = ["--methods", "Base,FTH", "--seeds", "1", "--jobs", "1", "--out", "deep/er"]

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from baserate.integrations import last_layer
 from baserate.state import dumps, loads
 from baserate_lab.models import ResNet18, resnet18
+from baserate_lab.models.resnet18 import Until
 
 torch = pytest.importorskip("torch")
 from baserate_lab.models import _resnet_network, _resnet_training  # noqa: E402
@@ -177,6 +178,31 @@ def test_a_finished_training_is_read_not_repeated(tmp_path):
     watcher = Stop(1)
     assert dumps(tiny().fit(X, Y, checkpoint=tmp_path / "run", watch=watcher)) == dumps(whole)
     assert watcher.moments == []
+
+
+def errors_by_epoch(epochs=6):
+    """Of trainings of every length: with a constant rate a shorter one is the beginning of a longer one."""
+    return [
+        float((tiny(schedule="constant", epochs=n).fit(X, Y).predict_proba(X).argmax(axis=1) != Y).mean())
+        for n in range(1, epochs + 1)
+    ]
+
+
+def test_training_stops_after_the_first_epoch_whose_error_is_in_the_range(tmp_path):
+    errors = errors_by_epoch()
+    wanted = errors[2]
+    first = errors.index(wanted) + 1
+    until = Until(X, Y, wanted, wanted)
+    whole = tiny(schedule="constant", epochs=first).fit(X, Y)
+    model = tiny(schedule="constant", epochs=6).fit(X, Y, until=until, checkpoint=tmp_path / "run")
+    assert len(model.history_) == first
+    for name, weight in whole.weights_.items():
+        np.testing.assert_array_equal(model.weights_[name], weight)
+    # Read again, it is as done as before; without the rule it goes on.
+    again = tiny(schedule="constant", epochs=6).fit(X, Y, until=until, checkpoint=tmp_path / "run", watch=Stop(1))
+    assert again.history_ == model.history_
+    never = Until(X, Y, 2.0, 3.0)
+    assert len(tiny(schedule="constant", epochs=6).fit(X, Y, until=never).history_) == 6
 
 
 @pytest.mark.parametrize("change", ["data", "labels", "parameter", "seed"])

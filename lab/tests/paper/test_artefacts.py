@@ -7,7 +7,7 @@ from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.runs import problems
 from baserate_lab.paper.runs.cells import PaperCell
 from baserate_lab.paper.runs.learning import LEARNERS
-from baserate_lab.paper.runs.methods import BEYOND, DEFAULTS, METHODS, NEED_FEATURES, PAPER
+from baserate_lab.paper.runs.methods import BEYOND, CALIBRATED, DEFAULTS, METHODS, NEED_FEATURES, PAPER
 
 OF_THE_PAPER = {
     "table-uols", "table-mon-squ", "table-all-holdout", "table-rf", "table-sols-cifar", "table-sols-mnist",
@@ -49,6 +49,7 @@ def test_labels_are_those_that_can_be_run(name):
     allowed = {
         "table-complexity": trackers,
         "table-defaults": {"Base", *DEFAULTS},
+        "table-rf": {*PAPER, CALIBRATED},
         "table-sols-cifar": set(LEARNERS),
         "table-sols-mnist": set(LEARNERS),
         "table-time": set(LEARNERS),

@@ -4,7 +4,7 @@ import numpy as np
 
 from baserate_lab.paper.runs import base_models
 
-from .asking import findings, result
+from .asking import claims, findings, result
 
 
 def timeline(give):
@@ -35,3 +35,19 @@ def test_the_class_mix_over_time_is_that_of_the_labels():
         np.testing.assert_allclose(
             mix, np.bincount(base.target_y[start:end], minlength=mixes.shape[1]) / len(base.target_y[start:end])
         )
+
+
+def test_the_real_stream():
+    errors = {"Base": 9.0, "FTH": 8.0, "FTFWH": 8.0, "ROGD": 8.5, "FLH-FTL": 7.0}
+
+    def asked(**changed):
+        now = errors | {name.replace("_", "-"): value for name, value in changed.items()}
+        give = lambda cell: None if now.get(cell.method) is None else result(now[cell.method])  # noqa: E731
+        return claims("fig-shl", give)[0]
+
+    assert asked().holds is True
+    assert "the stand-in's real stream" in asked().text
+    assert "Base +2.00 ± 0.00, FTH +1.00" in asked().evidence
+    for name in ("Base", "FTH", "FTFWH", "ROGD"):
+        assert asked(**{name: 7.0}).holds is False
+        assert asked(**{name: None}).holds is None

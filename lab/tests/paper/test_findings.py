@@ -155,3 +155,38 @@ def test_differences_are_of_the_same_seed():
     first, second = {0: 5.0, 2: 1.0, 3: 9.0}, {2: 4.0, 1: 7.0, 0: 2.0}
     assert paired(first, second).tolist() == [3.0, -3.0]
     assert len(paired(first, {})) == 0
+
+
+def test_gains_are_differences_on_the_same_streams():
+    base = [
+        (cell._replace(method="Base"), result._replace(error=result.error + 2.0 + cell.seed))
+        for cell, result in three()
+    ]
+    found = of("table-uols", *three(), *base, *three(shift="sin"), *three(method="Arrows"))
+    (gain,) = found.gains  # no base model under sin, and of Arrows nothing is printed
+    assert (gain.method, gain.metric, gain.shift, gain.seeds) == ("FLH-FTL", "gain", "ber", 3)
+    assert gain.ours_mean == pytest.approx(3.0)
+    assert gain.ours_std == pytest.approx(np.std([2.0, 3.0, 4.0]))
+    assert gain.paper_mean == pytest.approx(4.9 - 4.4)
+    assert gain.paper_std == pytest.approx(np.hypot(0.4, 0.7))
+    assert gain.rounding == pytest.approx(0.1)  # of two numbers with one decimal
+    del base[1:]
+    assert [r.seeds for r in of("table-uols", *three(), *base).gains] == [1]
+    assert of("table-uols", *three(), (base[0][0], None)).gains == []
+
+
+def test_gains_on_stand_ins_are_not_told():
+    cells = [
+        (PaperCell("crop", "mlp", "ber", 240, method, seed, seed), PaperResult(5.0 + seed, None, None, 1.0))
+        for method in ("Base", "FTH")
+        for seed in range(3)
+    ]
+    assert of("table-uols", *cells).gains == []
+
+
+def test_what_is_left_out_may_be_shown_though_nothing_is_printed_of_it():
+    cells = [mnist("FLH-FTL (literal)"), mnist("UOGD")]
+    assert [r.method for r in Findings(ARTEFACTS["table-uols"], cells, {}).records] == ["UOGD"]
+    found = Findings(ARTEFACTS["table-uols"], cells, {}, unprinted=True).records
+    assert {r.method for r in found} == {"FLH-FTL (literal)", "UOGD"}
+    assert {(r.ours_mean, r.seeds) for r in found} == {(None, 0)}

@@ -7,11 +7,13 @@ import pytest
 from baserate_lab.bench import grid
 from baserate_lab.bench.store import Store
 from baserate_lab.datasets import DataNotFoundError, WrongDataError
+from baserate_lab.models.output_files import COMMITTED
 from baserate_lab.paper import reproduce as module
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.reproduce import choose, default_results, reproduce
+from baserate_lab.paper.runs import own
 from baserate_lab.paper.runs.cells import PaperCell, PaperResult
-from baserate_lab.paper.runs.methods import BEYOND, PAPER
+from baserate_lab.paper.runs.methods import BEYOND, NEED_FEATURES, PAPER
 from baserate_lab.paper.runs.problems import FOREST, MNIST
 from baserate_lab.paper.runs.run import PROTOCOL
 
@@ -140,6 +142,56 @@ def test_only_the_data_and_methods_asked_for():
     assert {c.dataset for c in asked("table-uols", data=["arxiv"], seeds=1)["table-uols"]} == {"arxiv-random"}
     assert {c.dataset for c in asked("fig-shl", data=["shl"], seeds=1)["fig-shl"]} == {"hapt"}
     assert {c.method for c in asked("table-complexity", methods=["Aligator"])["table-complexity"]} == {"Aligator"}
+
+
+def test_real_data_take_the_place_of_their_stand_in_if_they_are_at_hand():
+    def cells(at_hand, *data, name="table-uols"):
+        return choose([name], data=data, seeds=1, at_hand=lambda of: of in at_hand).cells(ARTEFACTS[name])
+
+    assert {(c.dataset, c.model, c.holdout) for c in cells(["eurosat"], "eurosat")} == {("eurosat", "resnet18", 100)}
+    assert {c.dataset for c in cells([], "eurosat")} == {"crop"}
+    assert {c.dataset for c in cells(["eurosat"], "eurosat", "mnist")} == {"eurosat", "mnist"}
+    assert {c.dataset for c in cells(["eurosat"], "crop")} == {"crop"}  # asked for by its own name
+    assert {c.model for c in cells(["arxiv-random"], "arxiv")} == {"distilbert"}
+    assert {(c.dataset, c.holdout) for c in cells(["shl"], "shl", name="fig-shl")} == {("shl", 120)}
+    assert {(c.dataset, c.holdout) for c in cells(["cinic10"], "cinic10")} == {("cinic10", 360)}
+    whole = cells(["eurosat"], "eurosat", name="table-all-holdout")
+    assert {c.holdout for c in whole} == {3400}
+    with pytest.raises(ValueError, match="cinic10 is not at hand, and nothing stands in"):
+        cells([], "cinic10")
+
+
+def test_the_network_of_the_text_beside_the_one_that_was_run():
+    both = asked("table-uols", data=["mnist", "mnist-text"], seeds=2)["table-uols"]
+    assert {(c.dataset, c.model, c.model_seed) for c in both} == {
+        ("mnist", model, seed) for model in ("mlp", "mlp-text") for seed in (0, 1)
+    }
+    assert {c.model for c in asked("table-uols", data=["mnist-text"], seeds=1)["table-uols"]} == {"mlp-text"}
+    assert {c.model for c in asked("table-uols", data=["mnist"], seeds=1)["table-uols"]} == {"mlp"}
+
+
+def test_own_outputs_with_data_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="name no data beside them"):
+        choose(["table-uols"], data=["mnist"], outputs="mine")
+
+
+def test_own_outputs_in_every_artefact():
+    name = own.take(COMMITTED / "hapt-linear.npz")
+    choice = choose(["all"], seeds=2, outputs=name)
+    cells = {a.name: choice.cells(a) for a in choice.artefacts}
+    ran = {a for a, found in cells.items() if found}
+    assert ran == {
+        "table-uols", "table-rf", "fig-holdout", "table-mon-squ", "table-all-holdout", "fig-online-samples",
+        "table-marginals", "fig-shl", "table-retrain", "table-defaults",
+    }  # fmt: skip
+    assert {(c.dataset, c.model, c.model_seed) for found in cells.values() for c in found} == {("own", name, 0)}
+    assert {c.method for found in cells.values() for c in found}.isdisjoint(NEED_FEATURES)
+    assert {c.holdout for c in cells["table-uols"]} == {60}
+    assert {c.holdout for c in cells["table-all-holdout"]} == {951}
+    assert {c.holdout for c in cells["fig-holdout"]} == {60, 100, 500, 951}
+    assert choice.left_out(ARTEFACTS["table-uols"]) != []
+    out_of_order = own.read(name)._replace(in_time_order=False)
+    assert not module._is_for_outputs(cells["fig-shl"][0], out_of_order)
 
 
 def test_quick_is_what_needs_neither_data_nor_training():

@@ -22,4 +22,6 @@ def test_forest():
         assert forest({method: 13.0}) == [False]
         assert forest({method: 12.9}) == [False]
         assert forest({method: None}) == [None]
+    for calibrated in (12.0, 14.0):  # shown, but no rival
+        assert forest({"Base (calibrated)": calibrated}) == [True]
     assert forest({"FLH-FTL": None}) == [None]

@@ -19,7 +19,6 @@ from baserate.backtesting.methods import DEFAULT, DESCRIPTIONS, TITLES, every_tr
 from baserate.datasets import digits
 from baserate.evaluation import Evaluation, evaluate
 from baserate.integrations import last_layer
-from baserate.metrics import dynamic_regret
 from baserate.protocols import Adapter, Batch, FloatArray, IntArray
 from baserate.shifts import Bernoulli, Monotone, Sinusoidal, Square, sample_stream
 from baserate.trust import HoldoutWarning
@@ -189,7 +188,7 @@ def run_demo(
         streams[shift.__name__] = (path, list(stream))
     holdout = {"proba": model.holdout_proba, "features": model.holdout_features}
     pools = {"proba": (model.pool_proba, model.pool_y), "features": (model.pool_features, model.pool_y)}
-    best = {}
+    best: dict[str, Evaluation] = {}
     methods = rivals(model)
     cells = []
     for shift_name, method in track([(shift, name) for shift in streams for name in (BASE, *methods, OPTIMAL, ORACLE)]):
@@ -202,7 +201,7 @@ def run_demo(
             evaluation = evaluate(adapter.fit(holdout[kind], model.holdout_y), batches, pool=pools[kind])
             if shift_name not in best:
                 oracle = Oracle(path).fit(model.holdout_proba, model.holdout_y)
-                best[shift_name] = evaluate(oracle, batches, pool=pools["proba"]).class_losses
-        regret = float(dynamic_regret(evaluation.class_losses, best[shift_name], path)[-1])
+                best[shift_name] = evaluate(oracle, batches, pool=pools["proba"])
+        regret = float(evaluation.dynamic_regret(best[shift_name])[-1])
         cells.append(Cell(shift_name, method, evaluation, regret))
     return Demo(n_rounds, batch_size, seed, model, cells)

@@ -28,6 +28,8 @@ LOSSES = ("zero_one", "log")
 def dynamic_regret(losses: ArrayLike, best_losses: ArrayLike, path: ArrayLike) -> FloatArray:
     """Return the cumulative regret after each round, sum over s <= t of L_s(method) - L_s(best).
 
+    For an adapter, ``evaluate(adapter, stream, pool=pool).dynamic_regret(best)`` measures what it plays.
+
     Parameters
     ----------
     losses : (T, k) array

@@ -30,7 +30,17 @@ def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME...|all]", help="Tables and figures; without names, list them.")
     ] = None,
-    data: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these data sets.")] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME...",
+            help="Only these data sets. eurosat, shl, arxiv and cinic10 are the real ones if they can be had.",
+        ),
+    ] = None,
+    outputs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.npz", help="Run the methods on the outputs of your own model instead."),
+    ] = None,
     methods: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Only these methods.")] = None,
     seeds: Annotated[
         int | None,
@@ -59,6 +69,8 @@ def reproduce(
 
     from baserate_lab.paper import reproduce as paper
     from baserate_lab.paper.artefacts import ARTEFACTS
+    from baserate_lab.paper.runs import own
+    from baserate_lab.paper.runs.at_hand import at_hand
 
     console = Console(highlight=False)
     if not names:
@@ -67,8 +79,16 @@ def reproduce(
         typer.echo("\nName some of them, or all: baserate reproduce table-uols --quick")
         return
     try:
-        choice = paper.choose(names, data=data or (), methods=methods or (), seeds=seeds, quick=quick)
-    except ValueError as error:
+        choice = paper.choose(
+            names,
+            data=data or (),
+            methods=methods or (),
+            seeds=seeds,
+            quick=quick,
+            outputs="" if outputs is None else own.take(outputs),
+            at_hand=lambda name: at_hand(name, fetch=not (quick or no_run)),
+        )
+    except (ValueError, OSError) as error:
         fail(str(error))
     if results is not None and not results.parent.is_dir():
         fail(f"--results {results}: there is no folder {results.parent}; make it first, or name another.")
@@ -88,7 +108,9 @@ def reproduce(
             fail("nothing of this is kept yet; leave --no-run out to run it.", FAILURE)
         fail(f"nothing could be run: {' '.join(found.failures)}", FAILURE)
     if json_file is not None:
-        records = [record.to_json() for part in found.artefacts for record in part.records]
+        records = [
+            record.to_json() for part in found.artefacts for record in (*part.records, *part.gains, *part.left_out)
+        ]
         try:
             json_file.write_text(json.dumps(records, indent=1) + "\n")
         except OSError as error:

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from baserate.protocols import IntArray
 from baserate_lab.models.linear_sgd import LinearSGD
 from baserate_lab.models.perceptron import fit_in_epochs, mlp
-from baserate_lab.models.resnet18 import ResNet18
+from baserate_lab.models.resnet18 import ResNet18, Until
 from baserate_lab.models.transformer_head import TransformerHead
 from baserate_lab.models.watching import Watcher
 
@@ -65,15 +65,23 @@ KINDS: dict[str, Callable[..., Any]] = {
 """Builders by kind; called with a seed and the recipe's parameters."""
 
 
-def fit(model: Any, X: NDArray[Any], y: IntArray, checkpoint: Path, embeddings: Path, watch: Watcher) -> Any:
-    """Fit a model; training in epochs calls `watch` and resumes from its checkpoint."""
+def fit(
+    model: Any,
+    X: NDArray[Any],
+    y: IntArray,
+    checkpoint: Path,
+    embeddings: Path,
+    watch: Watcher,
+    until: Until | None = None,
+) -> Any:
+    """Fit a model; training in epochs calls `watch`, resumes from its checkpoint, and may stop early by a rule."""
     if isinstance(model, Pipeline):
         inner = model[:-1].fit_transform(X, y)
         fit(model[-1], inner, y, checkpoint, embeddings, watch)
     elif isinstance(model, MLPClassifier):
         fit_in_epochs(model, X, y, checkpoint=checkpoint, watch=watch)
     elif isinstance(model, ResNet18):
-        model.fit(X, y, checkpoint=checkpoint, watch=watch)
+        model.fit(X, y, checkpoint=checkpoint, watch=watch, until=until)
     elif isinstance(model, TransformerHead):
         model.fit(X, y, checkpoint=embeddings, watch=watch)
     else:

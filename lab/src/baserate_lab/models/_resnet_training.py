@@ -6,6 +6,7 @@ therefore the network, the optimiser's velocities and the number of finished epo
 
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +76,14 @@ def mean_and_std(images: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
 
 
 def train(
-    images: NDArray[Any], labels: IntArray, classes: int, plan: Plan, checkpoint: Path | None, run: str, watch: Watcher
+    images: NDArray[Any],
+    labels: IntArray,
+    classes: int,
+    plan: Plan,
+    checkpoint: Path | None,
+    run: str,
+    watch: Watcher,
+    is_done: Callable[[Network], bool] = lambda _: False,
 ) -> tuple[Network, list[dict[str, float]]]:
     """Train or resume training; returns the network, and loss and accuracy of each epoch.
 
@@ -91,6 +99,8 @@ def train(
         Name of data and plan: a checkpoint of another run is refused.
     watch : callable
         Called after each batch.
+    is_done : callable
+        Asked after each epoch, with the network in evaluation mode, whether to stop before the last one.
     """
     network = start(images.shape[3], classes, plan.width, plan.seed)
     mean, std = mean_and_std(images)
@@ -103,6 +113,8 @@ def train(
     if checkpoint is not None and checkpoint.exists():
         history = _read(checkpoint, run, network, optimiser)
     for epoch in range(len(history), plan.epochs):
+        if history and is_done(network.eval()):  # also of the last epoch of a checkpoint
+            break
         history.append(_run_epoch(network, optimiser, images, labels, plan, epoch, watch))
         if checkpoint is not None:
             _write(checkpoint, run, network, optimiser, history)

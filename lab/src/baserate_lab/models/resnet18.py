@@ -3,14 +3,14 @@
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from baserate.integrations.training_data import check_finite, check_trained
-from baserate.protocols import FloatArray
+from baserate.protocols import FloatArray, IntArray
 from baserate.state import Component
 from baserate.state.declarations import (
     LONGEST,
@@ -35,6 +35,21 @@ from baserate_lab.models.watching import Watcher, no_watcher
 
 if TYPE_CHECKING:
     from baserate_lab.models._resnet_network import Network
+
+
+class Until(NamedTuple):
+    """A rule to stop by: after the first epoch whose error on samples that are not trained on lies in a range."""
+
+    X: NDArray[Any]
+    y: IntArray
+    lowest: float
+    highest: float
+
+    def holds(self, network: "Network") -> bool:
+        """True if the network's error on the samples lies in the range."""
+        wrong = _in_parts(network, self.X, int(network.head.out_features)).argmax(axis=1) != self.y
+        return bool(self.lowest <= wrong.mean() <= self.highest)
+
 
 _SCHEDULES = ("one-cycle", "cosine", "constant")
 _AT_ONCE = 500  # images per batch of prediction
@@ -177,6 +192,7 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
         watch: Watcher = no_watcher,
+        until: Until | None = None,
     ) -> Self:
         """Train on labelled images.
 
@@ -193,6 +209,8 @@ class ResNet18(Component, saved_as="lab_resnet18"):
             on standard error says so and training continues.
         watch : callable, optional
             Called after each batch with a `Moment`; an exception from it ends the training.
+        until : Until, optional
+            Stop after the first epoch whose error on other samples lies in a range, if that comes before the last one.
         """
         images = _as_images(X)
         labels = check_training_labels(y, len(images))
@@ -223,7 +241,14 @@ class ResNet18(Component, saved_as="lab_resnet18"):
         run.update(labels.data)
         file = None if checkpoint is None else Path(checkpoint)
         network, history = _resnet_training.train(
-            images, labels, int(labels.max()) + 1, plan, file, run.hexdigest(), watch
+            images,
+            labels,
+            int(labels.max()) + 1,
+            plan,
+            file,
+            run.hexdigest(),
+            watch,
+            (lambda _: False) if until is None else until.holds,
         )
         self.weights_ = {name: weight.contiguous().numpy() for name, weight in network.state_dict().items()}
         self.history_ = history

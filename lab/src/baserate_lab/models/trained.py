@@ -29,6 +29,7 @@ from baserate_lab.models._keeping import keep, say
 from baserate_lab.models._split import TRAIN_SHARE, split
 from baserate_lab.models.output_files import Outputs
 from baserate_lab.models.recipes import Recipe
+from baserate_lab.models.resnet18 import Until
 from baserate_lab.models.transformer_head import TransformerHead
 from baserate_lab.models.watching import Watcher, no_watcher, progress_bar
 
@@ -172,6 +173,8 @@ class _Run:
 
     def fitted(self, watch: Watcher) -> Any:
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in self.recipe.parameters.items()}
+        between = parameters.pop("until_error", None)
+        until = None if between is None else Until(self.parts()["holdout"], self.data.source_y[self.held], *between)
         return _kinds.fit(
             _kinds.KINDS[self.recipe.kind](self.seed, **parameters),
             self.data.source_X[self.rows],
@@ -179,6 +182,7 @@ class _Run:
             self.folder / "checkpoint",
             _embeddings(),
             watch,
+            until,
         )
 
     def kept_features(self) -> dict[str, NDArray[Any]] | None:

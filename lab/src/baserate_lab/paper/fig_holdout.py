@@ -1,6 +1,7 @@
 """Figure: error against the amount of labelled data."""
 
 from baserate_lab.paper.artefact import Artefact
+from baserate_lab.paper.claims import ALTERNATIVES
 from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
 from baserate_lab.paper.runs.cells import PaperCell, grid
@@ -17,7 +18,28 @@ def cells(seeds: int) -> list[PaperCell]:
 
 
 def claims(findings: Findings) -> list[Claim]:
-    """Claim that FLH-FTL hardly depends on the size of the holdout, and UOGD does."""
+    """Claims that FLH-FTL hardly depends on the size of the holdout and UOGD does, and that it is ahead throughout."""
+    return [*_of_sizes(findings), _ahead(findings, "error"), _ahead(findings, "mse")]
+
+
+def _ahead(findings: Findings, metric: str) -> Claim:
+    """Claim of the caption that FLH-FTL outperforms every alternative at every size."""
+    what = {"error": "classification error", "mse": "squared error of the class mix"}[metric]
+    text = f"FLH-FTL outperforms all alternatives at every size of holdout in {what}."
+    better: dict[str, list[str]] = {}
+    for size in SIZES:
+        ours = findings.values(metric, method="FLH-FTL", holdout=size)
+        for method in ALTERNATIVES:
+            theirs = findings.values(metric, method=method, holdout=size)
+            if not ours or (not theirs and metric == "error"):
+                return Claim("fig-holdout", text, None, "not run")
+            if theirs and _mean(theirs) <= _mean(ours):
+                better.setdefault(method, []).append(f"{size:,} by {_mean(ours) - _mean(theirs):.3f}")
+    evidence = "; ".join(f"{method} is ahead with {', '.join(sizes)}" for method, sizes in better.items())
+    return Claim("fig-holdout", text, not better, evidence or f"at {len(SIZES)} sizes")
+
+
+def _of_sizes(findings: Findings) -> list[Claim]:
     errors = {
         method: [findings.values("error", method=method, holdout=size) for size in (SIZES[0], SIZES[-1])]
         for method in ("FLH-FTL", "UOGD")

@@ -19,15 +19,21 @@ from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.machine import machine
 from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.runs import problems
-from baserate_lab.paper.runs.cells import PaperCell, PaperResult
+from baserate_lab.paper.runs.cells import REAL, PaperCell, PaperResult
 from baserate_lab.paper.runs.growth import TRACKERS
 from baserate_lab.paper.runs.learning import LEARNERS
 from baserate_lab.paper.runs.methods import METHODS
+from baserate_lab.paper.runs.own import OWN, OwnOutputs, read
+from baserate_lab.paper.runs.problems import PaperProblem
 from baserate_lab.paper.runs.run import PROTOCOL, base_model, run_cell, train_base_model
 
 ALL = "all"
 SEEDS, QUICK_SEEDS = 10, 3
 _AT_ONCE = ("synthetic",)  # trained in a second, without any download
+_NOTE_ON_OWN = (
+    "The methods of this artefact on the outputs {}, in the place of the paper's data; nothing is printed of them. The "
+    "small holdout is 2 % of theirs, or ten samples a class if that is more."
+)
 _EXPECTED = (DataNotFoundError, WrongDataError, ModuleNotFoundError)
 
 Progress = Callable[[str, int], Callable[[], None]]
@@ -52,6 +58,11 @@ class Choice(NamedTuple):
         Runs of each cell.
     quick : bool
         True: only cells that need neither data nor training.
+    instead : tuple of (PaperProblem, PaperProblem)
+        Problems of the artefacts, each with one to run in its place: real data for a stand-in, or the network of the
+        text for the one that was run.
+    outputs : str
+        Name of a user's own outputs (from `own.take`), which take the place of every data set; empty if there are none.
     """
 
     artefacts: tuple[Artefact, ...]
@@ -59,22 +70,48 @@ class Choice(NamedTuple):
     methods: tuple[str, ...] = ()
     seeds: int = SEEDS
     quick: bool = False
+    instead: tuple[tuple[PaperProblem, PaperProblem], ...] = ()
+    outputs: str = ""
 
     @property
     def is_whole(self) -> bool:
         """True if nothing of the artefacts is left out."""
-        return not (self.data or self.methods or self.quick)
+        return not (self.data or self.instead or self.methods or self.quick or self.outputs)
 
     def cells(self, artefact: Artefact) -> list[PaperCell]:
         """Selected cells of an artefact."""
+        found = [cell for cell in self._named(artefact) if self._can_run(cell)]
+        if self.outputs:
+            own = problems.of_own_outputs(self.outputs)
+            found = [_moved(cell, problem, own) for cell in found if (problem := _problem(cell)) is not None]
+        elif self.quick:
+            found = [cell._replace(model_seed=0) for cell in found]
+        return list(dict.fromkeys(found))
+
+    def left_out(self, artefact: Artefact) -> list[PaperCell]:
+        """Cells that would be run without `quick`, or if the user's outputs had what they need."""
+        found = [cell for cell in self._named(artefact) if not self._can_run(cell)]
+        if self.outputs:
+            own = problems.of_own_outputs(self.outputs)
+            found = [_moved(cell, problem, own) for cell in found if (problem := _problem(cell)) is not None]
+        return list(dict.fromkeys(found))
+
+    def _named(self, artefact: Artefact) -> list[PaperCell]:
+        """The cells of the data and methods that were named."""
         found = artefact.cells(self.seeds)
-        if self.data:
-            found = [cell for cell in found if cell.dataset in self.data]
+        if self.data or self.instead:
+            instead = [
+                _moved(c, problem, other) for problem, other in self.instead for c in found if _is_of(c, problem)
+            ]
+            found = [cell for cell in found if cell.dataset in self.data] + instead
         if self.methods:
             found = [cell for cell in found if cell.method in self.methods]
-        if self.quick:
-            found = [cell._replace(model_seed=0) for cell in found if _is_quick(cell)]
-        return list(dict.fromkeys(found))
+        return found
+
+    def _can_run(self, cell: PaperCell) -> bool:
+        if self.outputs:
+            return _is_for_outputs(cell, read(self.outputs))
+        return not self.quick or _is_quick(cell)
 
 
 def choose(
@@ -84,6 +121,8 @@ def choose(
     methods: Iterable[str] = (),
     seeds: int | None = None,
     quick: bool = False,
+    outputs: str = "",
+    at_hand: Callable[[str], bool] = lambda _: False,
 ) -> Choice:
     """Check the selection; parameters as in `Choice`.
 
@@ -91,8 +130,10 @@ def choose(
     ----------
     names : sequence of str
         Names of artefacts, or ``all``.
-    data, methods, seeds, quick
+    data, methods, seeds, quick, outputs
         As in `Choice`; `seeds` is 10 if not given, 3 if quick.
+    at_hand : callable
+        Whether a data set of the paper that has a stand-in can be had; if so, it is used instead.
 
     Raises
     ------
@@ -104,18 +145,65 @@ def choose(
         wanted = list(ARTEFACTS)
     if not wanted:
         raise ValueError(f"name an artefact, or all: {', '.join(ARTEFACTS)}.")
-    aliases = {problem.printed: problem.dataset for problem in problems.ALL}
-    datasets = dict.fromkeys([*(problem.dataset for problem in problems.ALL), *aliases])
+    named = [_known(name, _data_names(), "data set") for name in data]
+    if outputs and named:
+        raise ValueError("outputs take the place of all data sets; name no data beside them.")
+    instead, wanted_data = [], []
+    for name in dict.fromkeys(named):
+        problem, other = problems.REAL.get(name, (None, None))
+        if problem is not None and other is not None and (other.dataset == problem.dataset or at_hand(other.dataset)):
+            instead.append((problem, other))
+        elif name in problems.WITHOUT_STAND_IN:
+            raise ValueError(
+                f"{name} is not at hand, and nothing stands in for it; put its files into the folder {name} of the one "
+                "that the environment variable BASERATE_DATA names."
+            )
+        else:
+            wanted_data.append(problem.dataset if problem is not None else name)
     chosen = Choice(
         tuple(ARTEFACTS[name] for name in dict.fromkeys(wanted)),
-        tuple(aliases.get(name, name) for name in (_known(name, list(datasets), "data set") for name in data)),
+        tuple(wanted_data),
         tuple(_known(name, [*METHODS, *LEARNERS, *TRACKERS], "method") for name in methods),
         check_integer(seeds, "seeds", 1) if seeds is not None else QUICK_SEEDS if quick else SEEDS,
         quick,
+        tuple(instead),
+        outputs,
     )
     if not any(chosen.cells(artefact) for artefact in chosen.artefacts):
         raise ValueError("none of these artefacts has such cells; ask for other data, methods, or without quick.")
     return chosen
+
+
+def _data_names() -> list[str]:
+    """All names of data sets: ours, the paper's, and those of other networks."""
+    return list(dict.fromkeys([*(problem.dataset for problem in problems.ALL), *problems.REAL]))
+
+
+def _is_of(cell: PaperCell, problem: PaperProblem) -> bool:
+    return (cell.dataset, cell.model) == (problem.dataset, problem.model)
+
+
+def _moved(cell: PaperCell, problem: PaperProblem, other: PaperProblem) -> PaperCell:
+    """The cell of another problem in the place of this one, with the corresponding size of holdout."""
+    sizes = {problem.small: other.small, problem.full: other.full}
+    return cell._replace(
+        dataset=other.dataset,
+        model=other.model,
+        holdout=sizes.get(cell.holdout, min(cell.holdout, other.full)),
+        model_seed=cell.seed if other.cheap else 0,
+    )
+
+
+def _problem(cell: PaperCell) -> PaperProblem | None:
+    return problems.find(cell.dataset, cell.model)
+
+
+def _is_for_outputs(cell: PaperCell, outputs: OwnOutputs) -> bool:
+    """True if a cell can be run on a user's outputs: it trains no model, and they have the features or the order."""
+    key = base_model(cell)
+    if key is None or _problem(cell) is None or key[3] != PaperCell._field_defaults["train_share"]:
+        return False
+    return (not key[4] or outputs.layer is not None) and (cell.shift != REAL or outputs.in_time_order)
 
 
 def reproduce(
@@ -165,7 +253,13 @@ def reproduce(
             findings = Findings(artefact, cells[artefact.name], store.results)
             # Most claims cannot be checked on a part of an artefact.
             claims = [claim for claim in artefact.claims(findings) if claim.holds is not None or choice.is_whole]
-            parts.append(ShownArtefact(artefact, findings.records, claims, artefact.timeline(findings)))
+            shown_artefact = artefact
+            if choice.outputs:
+                claims = []  # the paper claims nothing about them
+                shown_artefact = artefact._replace(note=_NOTE_ON_OWN.format(choice.outputs))
+            left = Findings(artefact, choice.left_out(artefact), {}, unprinted=True).records
+            timeline = artefact.timeline(findings)
+            parts.append(ShownArtefact(shown_artefact, findings.records, claims, timeline, left, findings.gains))
     reasons = _reasons([cell for found in cells.values() for cell in found], failed)
     if choice.quick:
         reasons = {name: f"{text} In a quick run all seeds share one network." for name, text in reasons.items()}
@@ -212,6 +306,8 @@ def _is_quick(cell: PaperCell) -> bool:
     if key is None:
         return cell.method not in LEARNERS
     dataset, model, _, train_share, with_features = key
+    if dataset == OWN:
+        return True
     if train_share != PaperCell._field_defaults["train_share"]:
         return False
     return dataset in _AT_ONCE or (not with_features and (COMMITTED / f"{dataset}-{model}.npz").exists())

@@ -1,7 +1,7 @@
 """Table: all methods with the whole holdout."""
 
 from baserate_lab.paper.artefact import Artefact
-from baserate_lab.paper.claims import on_images
+from baserate_lab.paper.claims import on_every_set
 from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
 from baserate_lab.paper.runs.problems import TABLE
@@ -22,6 +22,6 @@ ARTEFACT = Artefact(
     ("error", "mse", "mse_true"),
     ("dataset", "shift"),
     cells,
-    claims=lambda findings: on_images(findings, SHIFTS),
+    claims=lambda findings: on_every_set(findings, SHIFTS),
     note="As table-uols, but every method is given all labelled samples that the model was not trained on.",
 )

@@ -14,6 +14,7 @@ def test_counts(run):
         "mnist mlp": ["ATLAS", "UOGD"],  # the farthest off first
         "cifar10 mlp": ["FTH"],
     }
+    assert found.gains == {"mnist mlp": (1, 3, 1)}  # apart from the total
     assert found.stand_ins == {"crop": ("eurosat", 2)}
     assert (found.not_run, found.unprinted, found.of_the_machine) == (1, 1, 1)
     assert found.seeds == (1, 3)
@@ -44,13 +45,27 @@ def test_every_number_is_counted_once():
 
 def test_sentences(run):
     found = summarise(run)
-    assert found.sentence.startswith("2 of 5 numbers (40 %) agree with the paper's; 1 of them")
+    assert found.sentence.startswith("2 of 5 numbers (40 %) agree with the paper's; of 1 our runs vary too much")
+    assert found.gains_sentence == (
+        "Of gains over the base model (its error minus a method's), 1 of 3 (33 %) agree; of 1 our runs vary too much "
+        "to tell."
+    )
     assert found.left_out == (
         "What is printed in several tables is counted in each. Not counted: 2 on stand-ins (Crop for EuroSAT); 1 of "
         "the paper that were not run; 1 times or sizes; 1 of ours that the paper does not print."
     )
     assert found.claims_sentence == "Of the checks below, 1 hold, 1 do not hold, 1 undecided."
     assert found.seeds_sentence == "1 to 3"
+
+
+def test_what_a_quick_run_leaves_out_is_named():
+    left = [record("UOGD", None, 5.0), record("UOGD", None, None, shift="ber")]
+    left.append(record("ATLAS", None, model="forest"))
+    run = Reproduction("", 0.0, [ShownArtefact(artefact(), [record()], [], left_out=left)], {})
+    found = summarise(run)
+    assert found.omitted == {"mnist mlp": ["UOGD"], "mnist forest": ["ATLAS"]}
+    assert found.left_out.endswith("not here: UOGD on MNIST (mlp); ATLAS on MNIST (forest).")
+    assert found.total.compared == 1
 
 
 def test_nearly_all_is_not_all():
@@ -62,3 +77,4 @@ def test_nothing_to_compare():
     found = summarise(Reproduction("", 0.0, [], {}))
     assert found.sentence.startswith("No number")
     assert (found.left_out, found.claims_sentence) == ("What is printed in several tables is counted in each.", "")
+    assert found.gains_sentence == ""

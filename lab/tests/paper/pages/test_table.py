@@ -62,7 +62,7 @@ def test_a_cell_is_where_it_belongs():
     rows = by_method(block)
     assert [cell.ours for cell in rows["FTH"]] == ["2.00 ± 0.00", "1.00 ± 0.00"]
     assert rows["Base"][0] is None
-    assert rows["Base"][1][:3] == ("3.00", "(16 ± 0.3)", "**")  # one seed has no spread
+    assert rows["Base"][1][:3] == ("3.00", "(16 ± 0.3)", "*")  # one seed has no spread
     assert rows["OFC"] == [("not run", "(4.5)", "", False), None]
     assert "ROGD" not in rows
 

@@ -12,7 +12,7 @@ from baserate_lab.paper.published import Lagged, PublishedATLAS, PublishedROGD, 
 from baserate_lab.paper.runs import base_models
 from baserate_lab.paper.runs.adapting import _stream, run_adapting
 from baserate_lab.paper.runs.cells import PaperCell
-from baserate_lab.paper.runs.methods import METHODS, PAPER, Setting
+from baserate_lab.paper.runs.methods import CALIBRATED, METHODS, PAPER, Setting
 
 ROUNDS = 80
 LIPSCHITZ, UOGD_LIPSCHITZ = 0.7, 2.5
@@ -125,14 +125,15 @@ def test_a_confusion_matrix_without_information_still_gives_steps(setting):
 
 
 def test_the_network_is_left_alone(setting):
-    assert type(METHODS["Base"](setting)) is Base
+    for calibrator in ("temperature", "vector"):
+        assert type(METHODS["Base"](setting._replace(calibrator=calibrator))) is Base
 
 
 def test_the_forest_is_calibrated_and_else_left_alone(setting):
     source = np.bincount(setting.holdout_y, minlength=3) / 240
     vector = setting._replace(calibrator="vector")
     calibrated = VectorScaling().fit(setting.holdout, setting.holdout_y)
-    found = same(METHODS["Base"](vector), Oracle(np.tile(source, (ROUNDS, 1)), calibrator=VectorScaling()), vector)
+    found = same(METHODS[CALIBRATED](vector), Oracle(np.tile(source, (ROUNDS, 1)), calibrator=VectorScaling()), vector)
     wrong = [(calibrated.transform(batch.proba).argmax(axis=1) != batch.y).sum() for batch in setting.stream]
     np.testing.assert_array_equal(found.wrong, wrong)
     assert isinstance(METHODS["FTH"](vector).calibrator, VectorScaling)
@@ -150,7 +151,8 @@ def test_the_forest_of_the_table_is_run_so():
         for name, say in (("calibrated", calibrated.transform), ("raw", lambda proba: proba))
     }
     assert wrong["calibrated"] != wrong["raw"]
-    assert run_adapting(of).error == pytest.approx(100 * wrong["calibrated"])
+    assert run_adapting(of).error == pytest.approx(100 * wrong["raw"])
+    assert run_adapting(of._replace(method=CALIBRATED)).error == pytest.approx(100 * wrong["calibrated"])
 
 
 def test_the_rows_of_the_papers_tables():

@@ -39,13 +39,14 @@ _SIGNS = {
 def document(run: Reproduction) -> str:
     """The whole run as one document: the summary and all tables."""
     found = summarise(run)
-    lines = [r"\section*{Summary}", escaped(" ".join([found.sentence, found.left_out, found.claims_sentence]).strip())]
+    sentences = (found.sentence, found.gains_sentence, found.left_out, found.claims_sentence)
+    lines = [r"\section*{Summary}", escaped(" ".join(part for part in sentences if part))]
     reasons = why(run, found)
     if reasons:
         told = [rf"\item {escaped(names.dataset(name))}: {_prose(reason)}" for name, reason in reasons.items()]
         lines += ["", "Where numbers do not agree:", r"\begin{itemize}", *told, r"\end{itemize}"]
     lines += ["", rf"Made by \texttt{{{escaped(run.command)}}} in {names.took(run.seconds, run.in_methods)}."]
-    for artefact, records, claims, _ in run.artefacts:
+    for artefact, records, claims, *_ in run.artefacts:
         # A page break, because LaTeX can defer only a few tables.
         lines += ["", r"\clearpage", rf"\section*{{{escaped(artefact.title)}}}"]
         lines += [_prose(" ".join(part for part in (f"{artefact.where}.", artefact.note) if part))]

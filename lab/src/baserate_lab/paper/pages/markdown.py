@@ -40,7 +40,8 @@ def page(run: Reproduction, figures: Mapping[str, str] | None = None) -> str:
 def summary(run: Reproduction) -> str:
     """Summary of the run: agreement with the paper, differences and their reasons, claims, and machine."""
     found = summarise(run)
-    lines = [f"**{found.sentence}** {found.left_out} {found.claims_sentence}".rstrip()]
+    sentences = (found.gains_sentence, found.left_out, found.claims_sentence)
+    lines = [" ".join(part for part in (f"**{found.sentence}**", *sentences) if part)]
     if found.datasets:
         lines.append(_counts(run, found))
     if found.claims:
@@ -83,10 +84,18 @@ def _section(part: ShownArtefact, file: str | None) -> str:
 def _counts(run: Reproduction, found: Summary) -> str:
     reasons = why(run, found)
     rows = [
-        [escaped(names.problem(name)), f"{agree}", f"{compared}", _prose(reasons.get(name, ""))]
-        for name, (agree, compared, _) in found.datasets.items()
+        [
+            escaped(names.problem(name)),
+            f"{agree}",
+            f"{compared}",
+            f"{too_wide}",
+            f"{found.gains[name].agree} of {found.gains[name].compared}" if name in found.gains else _NONE,
+            _prose(reasons.get(name, "")),
+        ]
+        for name, (agree, compared, too_wide) in found.datasets.items()
     ]
-    return to_markdown(["data set", "agree", "compared", "why the others do not"], rows, text=(0, 3))
+    heads = ["data set", "agree", "compared", "too wide to tell", "gains that agree", "why the others do not"]
+    return to_markdown(heads, rows, text=(0, 5))
 
 
 def _claims(claims: Sequence[Claim], *, named: bool = False) -> str:

@@ -1,10 +1,22 @@
-"""Records of an artefact: one per cell and metric, our number beside the paper's."""
+"""Records of an artefact: one per cell and metric, our number beside the paper's.
+
+When a number agrees is one rule for all cells, written down before the runs that it judges. The printed number is of
+one network and a few streams, so it should lie where one more run of ours would: in the 95 % prediction interval of a
+run, from Student's distribution over our seeds, widened by the standard deviation that the paper prints (as a sum of
+squares) and by half of the last digit that it prints. An interval that is too wide tells nothing: if it reaches more
+than `WIDEST` to either side, the number does not count as agreeing. There is no further tolerance.
+"""
 
 import math
 from typing import Any, NamedTuple
 
-TOLERANCE = {"error": 0.5, "mse": 0.03}
-"""Differences that always count as agreement, however small the spread: percentage points, and squared distance."""
+from scipy.stats import t as student
+
+WIDEST = {"error": 3.0, "gain": 3.0, "mse": 0.1}
+"""Farthest that an interval may reach to either side: percentage points, and squared distance."""
+GAIN = "gain"
+"""Metric of a gain over the base model: its error minus the method's, on the same streams, in points."""
+_LEVEL = 0.95
 OF_THE_MACHINE = ("minutes", "seconds", "bytes")
 """Metrics that depend on the machine: shown beside the paper's numbers, but not compared with them."""
 
@@ -24,7 +36,7 @@ class Record(NamedTuple):
         Labelled samples that the method was given.
     method, metric : str
         Labels as in the paper; ``error`` (percent), ``mse`` (to the frequencies of each batch, as printed),
-        ``mse_true`` (to the true mix), ``minutes``.
+        ``mse_true`` (to the true mix), ``minutes``; ``gain`` for the error of the base model minus the method's.
     ours_mean, ours_std : float or None
         Mean and standard deviation over seeds (divided by n, as in the paper). None if it was not run.
     seeds : int
@@ -62,8 +74,9 @@ class Record(NamedTuple):
 
     @property
     def rounding(self) -> float:
-        """Half of the last digit that the paper prints."""
-        return 0.0 if self.digits is None else 0.5 * 10.0**-self.digits
+        """Half of the last digit that the paper prints; twice that for a gain."""
+        of_one = 0.0 if self.digits is None else 0.5 * 10.0**-self.digits
+        return 2 * of_one if self.metric == GAIN else of_one  # a gain is the difference of two rounded numbers
 
     @property
     def comparable(self) -> bool:
@@ -78,18 +91,24 @@ class Record(NamedTuple):
         return self.ours_mean - self.paper_mean
 
     @property
-    def beyond_spread(self) -> bool:
-        """True if the two differ by more than the sum of their standard deviations, or the rounding if larger."""
-        return abs(self.difference) > max((self.ours_std or 0.0) + (self.paper_std or 0.0), self.rounding)
+    def reach(self) -> float:
+        """How far the interval for the printed number reaches to either side of ours; infinite for a single seed."""
+        if self.ours_std is None or self.seeds < 2:
+            return math.inf
+        # The stored deviation is divided by n; one more run varies around the mean of the others, which varies itself.
+        deviation = self.ours_std * math.sqrt(self.seeds / (self.seeds - 1)) * math.sqrt(1 + 1 / self.seeds)
+        of_a_run = float(student.ppf(0.5 + _LEVEL / 2, self.seeds - 1)) * deviation
+        return math.hypot(of_a_run, self.paper_std or 0.0)
+
+    @property
+    def too_wide(self) -> bool:
+        """True if the interval is so wide that the number does not count as agreeing, wherever it lies."""
+        return not self.reach <= WIDEST.get(self.metric, math.inf)
 
     @property
     def agrees(self) -> bool:
-        """True if the two differ by at most twice the pooled standard deviation.
-
-        The limit is at least the tolerance, and at least half of the last printed digit.
-        """
-        pooled = math.hypot(self.ours_std or 0.0, self.paper_std or 0.0) / math.sqrt(2)
-        return abs(self.difference) <= max(2 * pooled, TOLERANCE.get(self.metric, 0.0), self.rounding)
+        """True if the printed number lies in the interval, and the interval is narrow enough to tell."""
+        return not self.too_wide and abs(self.difference) <= self.reach + self.rounding
 
     @property
     def judged(self) -> bool:
@@ -98,10 +117,10 @@ class Record(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """Mark beside the number: ``*`` if the two differ by more than their spreads, ``**`` if they do not agree."""
-        if not self.judged:
+        """Mark beside the number: ``*`` if the interval is too wide to tell, ``**`` if the numbers do not agree."""
+        if not self.judged or self.agrees:
             return ""
-        return "**" if not self.agrees else "*" if self.beyond_spread else ""
+        return "*" if self.too_wide and abs(self.difference) <= self.reach + self.rounding else "**"
 
     def to_json(self) -> dict[str, Any]:
         """Plain mapping for JSON; numbers that are not finite (a method diverged) are None."""

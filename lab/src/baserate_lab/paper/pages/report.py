@@ -77,7 +77,8 @@ def write(run: Reproduction, path: str | os.PathLike[str]) -> None:
 def _summary(run: Reproduction, found: Summary) -> str:
     agree, compared, _ = found.total
     lead = f'<p class="lead finding{"" if agree == compared else " bad"}">{_unbroken(found.sentence)}</p>'
-    lines = [lead, *(f"<p>{_unbroken(text)}</p>" for text in (found.left_out, found.claims_sentence) if text)]
+    sentences = (found.gains_sentence, found.left_out, found.claims_sentence)
+    lines = [lead, *(f"<p>{_unbroken(text)}</p>" for text in sentences if text)]
     lines += [html.counts(run, found), html.differing(found)] if found.datasets else []
     if found.claims:
         lines += ["<h3>Checks</h3>", html.claims(found.claims)]

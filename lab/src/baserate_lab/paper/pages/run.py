@@ -32,12 +32,18 @@ class Timeline(NamedTuple):
 
 
 class ShownArtefact(NamedTuple):
-    """An artefact with its records and claims."""
+    """An artefact with its records and claims.
+
+    `left_out` has a record without our number for each group of cells that a quick run leaves out, or that needs what
+    a user's outputs do not have. `gains` are the gains over the base model, where the paper prints both errors.
+    """
 
     artefact: Artefact
     records: Sequence[Record]
     claims: Sequence[Claim]
     timeline: Timeline | None = None
+    left_out: Sequence[Record] = ()
+    gains: Sequence[Record] = ()
 
 
 class Reproduction(NamedTuple):

@@ -1,6 +1,7 @@
 """Summary of how far a run agrees with the paper, in counts and sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from baserate_lab.paper.pages import names
@@ -9,12 +10,12 @@ from baserate_lab.paper.pages.run import Reproduction
 
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
-    "no mark": "the two differ by no more than their standard deviations together (or half of the last digit that is "
-    "printed, if larger).",
-    "*": "they differ by more than that, but by no more than twice the pooled standard deviation or a tolerance of "
-    "half a percentage point (0.03 for squared distances) or half of the last digit that is printed, whichever is "
-    "larger: they agree.",
-    "**": "they do not agree.",
+    "no mark": "the printed number agrees: it lies where one more run of ours would, in the 95 % prediction interval "
+    "of a run (Student's, from our seeds), widened by the printed standard deviation and half of the last digit "
+    "printed.",
+    "*": "it lies in that interval, but the interval reaches more than 3 points (0.1 for squared distances) to either "
+    "side, or there is one seed: our runs vary too much to tell, and it does not count as agreeing.",
+    "**": "it lies outside: they do not agree.",
     "bold": "the lowest of its column, among the methods that adapt and are told nothing that nobody knows.",
     "MSE to batch labels": "mean squared distance between the class mix that a method used and the label frequencies "
     "of the round, as in the paper; “to true mix” is to the mix that the round was drawn from.",
@@ -30,8 +31,8 @@ class Count(NamedTuple):
 
     agree: int
     compared: int
-    starred: int
-    """Number of those that agree but differ by more than the sum of the two standard deviations."""
+    too_wide: int
+    """Number of those that do not count as agreeing because our runs vary too much to tell."""
 
 
 class Summary(NamedTuple):
@@ -54,6 +55,10 @@ class Summary(NamedTuple):
         All of them.
     seeds : tuple of int
         The least and the most.
+    gains : mapping of str to Count
+        Counts of gains over the base model by data set and model; they are not in `total`.
+    omitted : mapping of str to sequence of str
+        Methods that a quick run leaves out, or that need what a user's outputs do not have, by data set and model.
     """
 
     total: Count
@@ -65,15 +70,29 @@ class Summary(NamedTuple):
     unprinted: int
     claims: list[Claim]
     seeds: tuple[int, int]
+    gains: Mapping[str, Count] = MappingProxyType({})
+    omitted: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     @property
     def sentence(self) -> str:
         """Outcome in one sentence."""
-        agree, compared, starred = self.total
+        agree, compared, too_wide = self.total
         if not compared:
             return "No number of this run can be held against one that the paper prints."
-        near = f"; {starred} of them differ by more than the two standard deviations together" if starred else ""
-        return f"{agree} of {compared} numbers ({_share(agree, compared)}) agree with the paper's{near}."
+        wide = f"; of {too_wide} our runs vary too much to tell, and they do not count as agreeing" if too_wide else ""
+        return f"{agree} of {compared} numbers ({_share(agree, compared)}) agree with the paper's{wide}."
+
+    @property
+    def gains_sentence(self) -> str:
+        """Sentence on the gains over the base model, which are counted apart from the numbers themselves."""
+        agree, compared, too_wide = (sum(count[i] for count in self.gains.values()) for i in range(3))
+        if not compared:
+            return ""
+        wide = f"; of {too_wide} our runs vary too much to tell" if too_wide else ""
+        share = _share(agree, compared)
+        return (
+            f"Of gains over the base model (its error minus a method's), {agree} of {compared} ({share}) agree{wide}."
+        )
 
     @property
     def left_out(self) -> str:
@@ -87,7 +106,17 @@ class Summary(NamedTuple):
         parts += [f"{self.of_the_machine} times or sizes"] if self.of_the_machine else []
         parts += [f"{self.unprinted} of ours that the paper does not print"] if self.unprinted else []
         left = f"Not counted: {'; '.join(parts)}." if parts else ""
-        return f"What is printed in several tables is counted in each. {left}".rstrip()
+        omitted = "; ".join(f"{', '.join(methods)} on {names.problem(of)}" for of, methods in self.omitted.items())
+        reason = "Left out, because they need features, training, data or an order that are not here: "
+        return " ".join(
+            part
+            for part in (
+                "What is printed in several tables is counted in each.",
+                left,
+                f"{reason}{omitted}." if omitted else "",
+            )
+            if part
+        )
 
     @property
     def claims_sentence(self) -> str:
@@ -109,6 +138,7 @@ def summarise(run: Reproduction) -> Summary:
     """Count everything, artefact by artefact; a number that the paper prints twice counts twice."""
     records = [record for part in run.artefacts for record in part.records if record.metric in part.artefact.metrics]
     judged = [record for record in records if record.judged]
+    gains = [record for part in run.artefacts for record in part.gains if record.judged]
     datasets = list(dict.fromkeys(record.problem for record in judged))
     of = {name: [record for record in judged if record.problem == name] for name in datasets}
     differing = {name: [record for record in of[name] if not record.agrees] for name in datasets}
@@ -133,7 +163,16 @@ def summarise(run: Reproduction) -> Summary:
         unprinted=sum(record.ours_mean is not None and record.paper_mean is None for record in records),
         claims=[claim for part in run.artefacts for claim in part.claims],
         seeds=(min(seeds), max(seeds)),
+        gains={name: _count(found) for name in datasets if (found := [r for r in gains if r.problem == name])},
+        omitted=_omitted(run),
     )
+
+
+def _omitted(run: Reproduction) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for record in (record for part in run.artefacts for record in part.left_out):
+        found.setdefault(record.problem, {})[record.method] = None
+    return {name: list(methods) for name, methods in found.items()}
 
 
 def verdict(claim: Claim) -> str:
@@ -148,7 +187,7 @@ def why(run: Reproduction, summary: Summary) -> dict[str, str]:
 
 def _count(records: Sequence[Record]) -> Count:
     agree = [record for record in records if record.agrees]
-    return Count(len(agree), len(records), sum(record.beyond_spread for record in agree))
+    return Count(len(agree), len(records), sum(record.mark == "*" for record in records))
 
 
 def _share(part: int, whole: int) -> str:

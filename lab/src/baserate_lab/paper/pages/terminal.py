@@ -15,8 +15,8 @@ from baserate_lab.paper.pages.summary import summarise, verdict, why
 from baserate_lab.paper.pages.table import Entry, TableBlock, blocks
 
 _LEGEND = (
-    "Ours, and below in brackets the paper's. * differs by more than the two standard deviations together, "
-    "** does not agree; stand-ins are never marked."
+    "Ours, and below in brackets the paper's. ** does not agree; * our runs vary too much to tell, which does not "
+    "count as agreeing; stand-ins are never marked."
 )
 _SPACE = "\u00a0"  # not trimmed
 _COLOURS = {True: "green", False: "red", None: "yellow"}
@@ -24,7 +24,7 @@ _COLOURS = {True: "green", False: "red", None: "yellow"}
 
 def show(console: Console, run: Reproduction) -> None:
     """Print every table, the claims of each artefact, and the summary last."""
-    for artefact, records, claims, _ in run.artefacts:
+    for artefact, records, claims, *_ in run.artefacts:
         console.print()
         console.rule(Text(artefact.name, "bold"), align="left")
         console.print(Text(f"{artefact.where}: {artefact.title}."))
@@ -52,7 +52,7 @@ def show_summary(console: Console, run: Reproduction) -> None:
     console.print()
     console.rule(Text("Summary", "bold"), align="left")
     console.print(Text(found.sentence, "bold"))
-    for line in (found.left_out, found.claims_sentence):
+    for line in (found.gains_sentence, found.left_out, found.claims_sentence):
         if line:
             console.print(Text(line))
     reasons = why(run, found)
@@ -60,11 +60,14 @@ def show_summary(console: Console, run: Reproduction) -> None:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False)
         table.add_column("data set", no_wrap=True)
         table.add_column("agree", justify="right", no_wrap=True)
+        table.add_column("gains", justify="right", no_wrap=True)
         table.add_column("why the others do not")
         for name, (agree, compared, _) in found.datasets.items():
             colour = "green" if agree == compared else "yellow"
             counts = Text(f"{agree} of {compared}", colour)
-            table.add_row(Text(names.problem(name)), counts, Text(reasons.get(name, "")))
+            gains = found.gains.get(name)
+            said = Text(f"{gains.agree} of {gains.compared}" if gains else "-")
+            table.add_row(Text(names.problem(name)), counts, said, Text(reasons.get(name, "")))
         console.print()
         console.print(table)
     console.print(Text(f"\n{names.took(run.seconds, run.in_methods)}, seeds: {found.seeds_sentence}."))

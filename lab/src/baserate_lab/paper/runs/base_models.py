@@ -10,6 +10,7 @@ from baserate.integrations import LastLayer
 from baserate.protocols import FloatArray, IntArray
 from baserate_lab.datasets import WrongDataError
 from baserate_lab.models import features, outputs
+from baserate_lab.paper.runs import own
 
 
 class BaseModel(NamedTuple):
@@ -28,6 +29,9 @@ class BaseModel(NamedTuple):
 @lru_cache(maxsize=4)
 def load(dataset: str, model: str, seed: int, train_share: float, with_features: bool) -> BaseModel:
     """Load the outputs of a base model, or train it; with features only on request, because they need the data."""
+    if dataset == own.OWN:
+        given = own.read(model)
+        return BaseModel(*given[:5], given.layer, given.holdout_features, given.target_features)
     said = outputs(dataset, model, seed=seed, train_share=train_share, progress=False)
     found = BaseModel(said.holdout_proba, said.holdout_y, said.target_proba, said.target_y, said.class_names)
     if not with_features:

@@ -15,6 +15,8 @@ from baserate.trackers import FLHFTL, Arrows, FollowTheFixedWindow, FollowTheHis
 from baserate_lab.paper.published import Lagged, PublishedATLAS, PublishedROGD, PublishedUOGD, published_step_sizes
 
 CALIBRATORS: dict[str, Callable[[], Calibrator]] = {"temperature": TemperatureScaling, "vector": VectorScaling}
+CALIBRATED = "Base (calibrated)"
+"""Label of the base model with its calibrator, which not every calibrator leaves at the same classes."""
 MARGINALS: dict[str, Callable[[], MarginalEstimator]] = {"BBSE": BBSE, "MLLS": MLLS, "RLLS": RLLS}
 
 
@@ -27,7 +29,7 @@ class Setting(NamedTuple):
     holdout_y: IntArray
     marginal: str
     calibrator: str
-    lipschitz: float
+    lipschitz: float | None
     uogd_lipschitz: float
     layer: LastLayer | None
 
@@ -41,9 +43,8 @@ class Setting(NamedTuple):
         return CALIBRATORS[self.calibrator]()
 
 
-def _base(s: Setting) -> Adapter:
-    if s.calibrator == "temperature":
-        return Base()  # temperature scaling does not change its predicted classes
+def _calibrated_base(s: Setting) -> Adapter:
+    # Temperature scaling does not change the predicted classes, vector scaling does.
     source = np.bincount(s.holdout_y, minlength=s.k) / len(s.holdout_y)
     return Oracle(np.tile(source, (len(s.stream), 1)), calibrator=s.new_calibrator())
 
@@ -86,7 +87,8 @@ def _retrain(s: Setting) -> Adapter:
 
 
 METHODS: dict[str, Callable[[Setting], Adapter]] = {
-    "Base": _base,
+    "Base": lambda _: Base(),
+    CALIBRATED: _calibrated_base,
     "OFC": lambda s: OptimalFixed.from_stream(s.stream, calibrator=s.new_calibrator()),
     "Oracle": lambda s: Oracle(frequencies(s.stream), calibrator=s.new_calibrator()),
     "FTH": _follow(FollowTheHistory),

@@ -4,7 +4,7 @@ from baserate_lab.paper.runs import adapting, base_models, growth, learning
 from baserate_lab.paper.runs.cells import PaperCell, PaperResult
 from baserate_lab.paper.runs.methods import NEED_FEATURES
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raise this when the same cell would give another result: stored cells are then run again."""
 
 
