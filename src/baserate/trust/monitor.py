@@ -216,8 +216,9 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
 
     def _stride(self, n: int) -> int:
         """Return which samples of a round of n are looked at: every one, every second one, every third one, ..."""
-        if self.checks_ and (self.check_.rounds_ >= ABOUND or self.check_.samples_ >= ENOUGH):
-            return max(1, math.isqrt(n // 6))
+        few = math.isqrt(n // 6)
+        if few > 1 and self.checks_ and (self.check_.rounds_ >= ABOUND or self.check_.samples_ >= ENOUGH):
+            return few
         return max(1, n // MOST)
 
     def _counting(self) -> LabelledMix:
