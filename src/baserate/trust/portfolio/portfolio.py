@@ -249,7 +249,8 @@ class Portfolio(Component, saved_as="portfolio", layout=2):
         learned: int | None = None,
     ) -> None:
         importance = _ALIKE if chosen is None else self._importance(labels, chosen)
-        then, offsets, table = -1 if learned is None else learned, *self._room()
+        then = -1 if learned is None else learned
+        offsets, table = np.empty(self._counts.shape), np.empty(self._remap.shape[1:])
         told, self.learned_, *shares = mixing.take_in(
             raw, calibrated, labels, importance, is_round, self.learned_, then, *proposals, self._source_prior,
             self.weights_, self._learners, self._remap, self._counts, offsets, table,
@@ -257,12 +258,9 @@ class Portfolio(Component, saved_as="portfolio", layout=2):
         self.labels_ += told
         self._mixed = _Mixed(offsets, table, *shares)
 
-    def _room(self) -> tuple[FloatArray, FloatArray]:
-        return np.empty(len(self._source_prior)), np.empty(self._remap.shape[1:])
-
     def _mix(self) -> None:
         """Mix the candidates as they are now."""
-        offsets, table = self._room()
+        offsets, table = np.empty(self._counts.shape), np.empty(self._remap.shape[1:])
         shares = mixing.mix(
             self._source_prior, self.weights_, self._learners, self._remap, self._counts, offsets, table
         )
@@ -289,10 +287,8 @@ class Portfolio(Component, saved_as="portfolio", layout=2):
 
     def correct(self, blend: Blend, priors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a mixture's log-offsets, given tracked class priors, for all samples or for each, and what is used."""
-        if priors.ndim > 1:
-            return mixing.correct(priors, self._source_prior, blend.offsets, blend.tracked)
-        offsets, used = mixing.correct(priors[np.newaxis], self._source_prior, blend.offsets, blend.tracked)
-        return offsets[0], used[0]
+        given = mixing.correct if priors.ndim == 1 else mixing.correct_each
+        return given(priors, self._source_prior, blend.offsets, blend.tracked)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, blend: Blend, offsets: FloatArray) -> FloatArray:
         """Return the probabilities of a batch, given the log-offsets of the mixture."""
