@@ -276,13 +276,15 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         # Learn: move the tracker, let labels choose among corrections, remember samples for late labels.
         if names:
             note = correctable(self.tracker_).note(Evidence(calibrated, self.source_prior_, labels))
+            learned = correction.learned_
         if len(raw) > 0:
             self._observe(self.tracker_, calibrated, labels, chosen)
             correction.take_in(raw, calibrated, labels, chosen)  # judged by the prior that predicted them
             correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
             places = self._monitor.places(len(raw))
-            self._late.remember(names, whole_round(note, raw, calibrated, foreseen, predicted, places, labels))
+            whole = whole_round(note, raw, calibrated, foreseen, predicted, places, labels, learned)
+            self._late.remember(names, whole)
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
@@ -345,7 +347,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
         checked = self._late.check(ids, y, len(self.source_prior_), self.class_names_, y_probability)
         own: list[int] = []
         for late in self._late.take(*checked):
-            self._correction.judge(late.raw, late.proba, late.labels, late.chosen)
+            self._correction.judge(late.raw, late.proba, late.labels, late.chosen, late.learned)
             tracker.correct(late.note, late.proba, late.labels)
             self._monitor.take_late(late.places, late.foreseen, late.predicted, late.labels, late.chosen)
             own += late.raw.argmax(axis=1).tolist()

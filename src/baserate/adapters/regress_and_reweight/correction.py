@@ -195,12 +195,25 @@ class Correction(Component, saved_as="correction", layout=2):
         if self.portfolio_ is not None and len(raw) > 0:
             self.portfolio_.take_in(raw, calibrated, labels, self._proposals(), chosen)
 
+    @property
+    def learned_(self) -> int:
+        """Labels that corrections have been learned from."""
+        return 0 if self.portfolio_ is None else self.portfolio_.learned_
+
     def judge(
-        self, raw: FloatArray, calibrated: FloatArray, labels: IntArray, chosen: FloatArray | None = None
+        self,
+        raw: FloatArray,
+        calibrated: FloatArray,
+        labels: IntArray,
+        chosen: FloatArray | None = None,
+        learned: int | None = None,
     ) -> None:
-        """Let late labels say which correction is best; before what they say is followed."""
+        """Let late labels say which correction is best; before what they say is followed.
+
+        `learned` is `learned_` as it was in the round of the samples.
+        """
         if self.portfolio_ is not None:
-            self.portfolio_.learn(raw, calibrated, labels, self._proposals(), chosen)
+            self.portfolio_.learn(raw, calibrated, labels, self._proposals(), chosen, learned)
 
     def candidates(self, calibrated: FloatArray, raw: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the candidate corrections of a batch; changes nothing.
@@ -261,19 +274,17 @@ class Correction(Component, saved_as="correction", layout=2):
 
     def applied(self, priors: FloatArray) -> Applied:
         """Class priors, one or many, as far as gate and labels let the correction through."""
-        offsets, portfolio = log_ratio(priors, self._source_prior), self.portfolio_
-        part = self._default[0]
-        if portfolio is None or (portfolio.labels_ == 0 and part == 1.0):
-            return Applied(offsets, priors)
-        blend = None
-        if portfolio.labels_ > 0:
+        part, portfolio = self._default[0], self.portfolio_
+        if portfolio is not None and portfolio.labels_ > 0:
             blend = portfolio.blend(self._proposals())
-            offsets = portfolio.total_offsets(blend, offsets)
-        else:
-            offsets = part * offsets if part > 0.0 else np.zeros_like(offsets)
+            return Applied(*portfolio.correct(blend, priors), blend)
+        offsets = log_ratio(priors, self._source_prior)
+        if portfolio is None or part == 1.0:
+            return Applied(offsets, priors)
+        offsets = part * offsets if part > 0.0 else np.zeros_like(offsets)
         used = self._source_prior * np.exp(offsets)
         used /= np.add.reduce(used, axis=-1, keepdims=True)
-        return Applied(offsets, used, blend)
+        return Applied(offsets, used)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, applied: Applied) -> FloatArray:
         """Probabilities of a batch, the model's own and calibrated, after a correction."""

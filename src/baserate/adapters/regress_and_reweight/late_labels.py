@@ -48,6 +48,8 @@ class LateBatch(NamedTuple):
     places : (n,) array of int
         Their numbers in the stream; -1 if they are of another.
     labels : (n,) array of int
+    learned : int
+        Labels that corrections had been learned from until then; others came while these were waited for.
     chosen : (n,) array or None
         The probability with which each was chosen for a label, if that is known.
     """
@@ -59,6 +61,7 @@ class LateBatch(NamedTuple):
     predicted: IntArray
     places: IntArray
     labels: IntArray
+    learned: int
     chosen: FloatArray | None = None
 
 
@@ -70,11 +73,12 @@ def whole_round(
     predicted: IntArray | None,
     places: IntArray,
     labels: IntArray | None,
+    learned: int,
 ) -> LateBatch:
     """Return all samples of a round; `predicted` if that is not by `foreseen`, and the labels that are known."""
     shown = foreseen.argmax(axis=1) if predicted is None else predicted
     known = np.full(len(raw), UNLABELLED) if labels is None else labels
-    return LateBatch(note, raw, proba, foreseen, shown, places, known)
+    return LateBatch(note, raw, proba, foreseen, shown, places, known, learned)
 
 
 class WaitingSample(NamedTuple):
@@ -86,6 +90,7 @@ class WaitingSample(NamedTuple):
     foreseen: FloatArray
     predicted: int
     place: int
+    learned: int
 
 
 class CheckedLabels(NamedTuple):
@@ -111,7 +116,7 @@ def _check_samples(saved: Saved) -> str:
     return ""
 
 
-class LateLabels(Component, saved_as="late_labels", layout=2):
+class LateLabels(Component, saved_as="late_labels", layout=3):
     """Samples by id, each with the note that the tracker made in its round, and how it was predicted.
 
     Parameters
@@ -135,6 +140,7 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
             "foreseen": Each(priors("k", within=SUM_TOLERANCE), "samples"),
             "predicted": Each(Whole(), "samples"),
             "places": Each(Whole(-1), "samples"),
+            "learned": Each(Whole(), "samples"),
             "note_of_row": Each(Whole(), "samples"),
             "notes": Each(Plain(), "notes"),
         },
@@ -145,10 +151,16 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
     def upgrade(
         cls, layout: int, params: dict[str, Any], state: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read layout 1, which did not keep how samples were predicted: the trust signals do not learn their labels."""
+        """Read older layouts.
+
+        Layout 1 did not keep how samples were predicted: the trust signals do not learn their labels. Layout 2 did not
+        keep how many labels had been learned: delays are counted from the first label on.
+        """
         rows = state["rows"]
-        own = [int(np.argmax(row)) for row in state["raw"]]
-        return params, {**state, "foreseen": rows, "predicted": own, "places": [-1] * len(rows)}
+        if layout == 1:
+            own = [int(np.argmax(row)) for row in state["raw"]]
+            state = {**state, "foreseen": rows, "predicted": own, "places": [-1] * len(rows)}
+        return params, {**state, "learned": [0] * len(rows)}
 
     def __init__(self, at_most: int = 10_000) -> None:
         self.at_most = at_most
@@ -223,7 +235,8 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
                 row = proba[i].copy()
                 own = row if raw is proba else raw[i].copy()
                 place, predicted = int(batch.places[i]), int(batch.predicted[i])
-                self._samples[name] = WaitingSample(batch.note, own, row, foreseen[i].copy(), predicted, place)
+                waiting = WaitingSample(batch.note, own, row, foreseen[i].copy(), predicted, place, batch.learned)
+                self._samples[name] = waiting
         while len(self._samples) > self.at_most:
             del self._samples[next(iter(self._samples))]
 
@@ -242,9 +255,11 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
         for group in found.values():
             samples, told, order = zip(*group, strict=True)
             note, *rest = zip(*samples, strict=True)
+            *rest, learned = rest
             raw, proba, foreseen, predicted, places = (np.array(part) for part in rest)
             known = None if chosen is None else chosen[list(order)]
-            batches.append(LateBatch(note[0], raw, proba, foreseen, predicted, places, np.array(told), known))
+            batch = LateBatch(note[0], raw, proba, foreseen, predicted, places, np.array(told), learned[0], known)
+            batches.append(batch)
         return batches
 
     def forget(self, ids: Any) -> int:
@@ -257,8 +272,8 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
         return np.array([sample.raw.argmax() for sample in self._samples.values()], dtype=np.int64)
 
     def forget_places(self) -> None:
-        """Forget where samples stood in the stream: the trust signals begin anew."""
-        self._samples = {name: sample._replace(place=-1) for name, sample in self._samples.items()}
+        """Forget where samples stood in the stream: the trust signals begin anew, and so do corrections."""
+        self._samples = {name: sample._replace(place=-1, learned=0) for name, sample in self._samples.items()}
 
     def clear(self) -> None:
         """Give up all samples."""
@@ -276,6 +291,7 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
             "foreseen": [sample.foreseen for sample in samples],
             "predicted": [sample.predicted for sample in samples],
             "places": [sample.place for sample in samples],
+            "learned": [sample.learned for sample in samples],
             "notes": [list(note) for note in notes.values()],
             "note_of_row": [place[id(sample.note)] for sample in samples],
         }
@@ -283,9 +299,10 @@ class LateLabels(Component, saved_as="late_labels", layout=2):
     def set_state(self, state: dict[str, Any]) -> Self:
         notes = [tuple(note) for note in state["notes"]]
         self._samples = {}
-        parts = ("ids", "note_of_row", "raw", "rows", "foreseen", "predicted", "places")
-        for name, note, *rows, predicted, place in zip(*(state[part] for part in parts), strict=True):
+        parts = ("ids", "note_of_row", "raw", "rows", "foreseen", "predicted", "places", "learned")
+        for name, note, *rows, predicted, place, learned in zip(*(state[part] for part in parts), strict=True):
             raw, proba, foreseen = (np.array(row) for row in rows)
-            self._samples[name] = WaitingSample(notes[note], raw, proba, foreseen, int(predicted), int(place))
+            numbers = int(predicted), int(place), int(learned)
+            self._samples[name] = WaitingSample(notes[note], raw, proba, foreseen, *numbers)
         self.missed_ = int(state["missed_"])
         return self

@@ -1,6 +1,6 @@
 """Portfolio: corrections that run side by side, mixed by how well they predict the labels that come."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,13 +14,24 @@ from baserate.trust.portfolio.candidates import (
     NO_LABELS,
     REMAPPED,
     STEPS,
-    resting_weights,
     starting_weights,
 )
 from baserate.validation import LEAST_PRIOR
 
 _ALIKE = np.empty(0)
 _MOST_TIMES = 5.0
+_KEPT, _KEPT_LEARNERS = [0, 1, 2, 3, 4, 5, 7, 8], [0, 2, 3]  # of the candidates of layout 1
+
+
+class _Mixed(NamedTuple):
+    """The mixture without the tracked class prior, and without what the default is: it may change meanwhile."""
+
+    offsets: FloatArray
+    table: FloatArray
+    default: float
+    tracked: float
+    temperature: float
+    model: float
 
 
 class Proposals(NamedTuple):
@@ -63,22 +74,17 @@ class Blend(NamedTuple):
     table: FloatArray
 
 
-def _rows(offsets: FloatArray) -> FloatArray:
-    """Return log-offsets for all samples as one row, those for each as they are."""
-    return offsets.reshape(-1, offsets.shape[-1])
-
-
 def _fits_together(saved: Saved) -> str:
     k, state = saved.sizes["k"], saved.state
     size = k if k <= MOST_REMAPPED else 0
-    if state["_seen"].shape != (size, size) or state["_expected"].shape != (size, size):
+    if state["_remap"].shape != (2, size, size):
         return "has a table of predicted classes of another size"
     if size == 0 and state["weights_"][REMAPPED] > 1e-9:
         return "gives weight to a candidate that it has not"
     return ""
 
 
-class Portfolio(Component, saved_as="portfolio"):
+class Portfolio(Component, saved_as="portfolio", layout=2):
     r"""Corrections of one stream that run side by side, mixed by how likely they made the labels.
 
     The candidates differ in how much unlabelled samples are worth, from all to nothing, and in whether labels repair
@@ -91,8 +97,8 @@ class Portfolio(Component, saved_as="portfolio"):
     tracked                        all of the tracked class prior
     discounted                     a class prior for which an unlabelled sample counts for a tenth of a label
     remapped                       true classes by predicted class, seen over expected (up to 32 classes)
-    recalibrated (three rates)     biases and a temperature, learned from the labels
-    tracked and recalibrated (two) the same on top of the tracked class prior
+    recalibrated (two rates)       biases and a temperature, learned from the labels
+    tracked and recalibrated       the same on top of the tracked class prior
     ============================== ======================================================================
 
     Every candidate multiplies the calibrated probabilities, to some power, by a factor for each class. Their mixture is
@@ -101,13 +107,21 @@ class Portfolio(Component, saved_as="portfolio"):
 
     With each label, a candidate's weight is multiplied by the square root of the probability that it gave to the label,
     before it learns from it, and one percent of all weight returns to the starting point. A learner with step size s
-    moves its biases by ``s (onehot(label) - probabilities)``, and 2 to 5 % of the way back to the holdout's
-    calibration. Labels that were chosen with known probabilities count alike in all of this, because a choice by the
+    moves its biases by ``s (onehot(label) - probabilities)``, and 0.2 or 2 % of the way back to the holdout's
+    calibration.
+
+    A label that comes late tells what was right then, and is used for what comes now. So what is learned from it must
+    hold for longer than the delay. The delay is counted in labels: D came while this one was waited for. A learner's
+    step and shrinkage are divided by ``1 + s D / 10``, and the exponent of a verdict and its one percent by
+    ``1 + D / 50``, so that memories grow with the delay. (Without that, learners that follow every turn look best: a
+    late label is judged right after those of its own time were learned.)
+
+    Labels that were chosen with known probabilities count alike in all of this, because a choice by the
     outputs does not change how labels depend on outputs, and weights would be noise where labels are few. In the
     discounted class prior, which is a mean over samples, they count in inverse proportion to the probabilities, at
     most five times.
 
-    Time: O(n k) for a round of n samples, and O(k) for each of 10 candidates and at most 32 labels. State: 2.3 KB for
+    Time: O(n k) for a round of n samples, and O(k) for each of 8 candidates and at most 32 labels. State: 2.1 KB for
     ten classes.
 
     Attributes
@@ -116,6 +130,8 @@ class Portfolio(Component, saved_as="portfolio"):
         Weights of the candidates, in the order of `CANDIDATES`.
     labels_ : int
         Labels so far; without any, the default alone is used.
+    learned_ : int
+        Labels that were learned from: of rounds with very many, not all.
     """
 
     saves = Saves(
@@ -123,16 +139,34 @@ class Portfolio(Component, saved_as="portfolio"):
             "_source_prior": priors("k", low=LEAST_PRIOR),
             "weights_": priors(len(CANDIDATES), within=1e-6),
             "labels_": Whole(),
+            "learned_": Whole(),
             "_biases": floats(len(STEPS), "k", low=-1e3, high=1e3),
             "_temperatures": floats(len(STEPS), low=0.1, high=3.0),
-            "_seen": floats("remapped", "remapped", low=0.0, high=1e3),
-            "_expected": floats("remapped", "remapped", low=0.0, high=1e3),
+            "_remap": floats(2, "remapped", "remapped", low=0.0, high=1e3),
             "_counts": floats("k", low=0.0, high=1e15),
             "_inverse": floats(2, low=0.0, high=1e15),
         },
         may_be_empty=True,
         check=_fits_together,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, with ten candidates: those of the others that are still there go on."""
+        if not state:
+            return params, state
+        kept = {name: value for name, value in state.items() if name not in ("_seen", "_expected")}
+        weights = np.asarray(state["weights_"])[_KEPT]
+        kept |= {
+            "weights_": weights / weights.sum(),
+            "learned_": state["labels_"],
+            "_biases": np.asarray(state["_biases"])[_KEPT_LEARNERS],
+            "_temperatures": np.asarray(state["_temperatures"])[_KEPT_LEARNERS],
+            "_remap": np.stack([state["_seen"], state["_expected"]]),
+        }
+        return params, kept
 
     def fit(self, source_prior: FloatArray) -> Self:
         """Begin at a source prior."""
@@ -144,15 +178,18 @@ class Portfolio(Component, saved_as="portfolio"):
         """Forget the stream."""
         k = len(self._source_prior)
         size = k if k <= MOST_REMAPPED else 0
-        self.weights_, self.labels_ = starting_weights(k), 0
-        self._biases, self._temperatures = np.zeros((len(STEPS), k)), np.ones(len(STEPS))
-        self._seen, self._expected = np.zeros((size, size)), np.zeros((size, size))
+        self.weights_, self.labels_, self.learned_ = starting_weights(k), 0, 0
+        self._learners = np.zeros((len(STEPS), k + 1))  # biases, and last the temperature
+        self._learners[:, k] = 1.0
+        self._remap = np.zeros((2, size, size))  # by predicted class: true classes as seen, and as expected
         self._counts = np.zeros(k)
         self._inverse = np.zeros(2)  # of the probabilities with which labels were chosen: their sum, and number
+        self._mix()
 
     def restart(self, prior: FloatArray) -> None:
         """Go on from a class mix that a person knows; what labels taught stays."""
         self._counts = np.asarray(prior / mixing.DISCOUNT)
+        self._mix()
 
     @property
     def discounted_(self) -> FloatArray:
@@ -188,9 +225,18 @@ class Portfolio(Component, saved_as="portfolio"):
         labels: IntArray,
         proposals: Proposals,
         chosen: FloatArray | None = None,
+        learned: int | None = None,
     ) -> None:
-        """Learn late labels, of samples of any round. The candidates are judged as they are now."""
-        self._take_in(raw, calibrated, labels, False, proposals, chosen)
+        """Learn late labels, of samples of any round. The candidates are judged as they are now.
+
+        Parameters
+        ----------
+        raw, calibrated, labels, proposals, chosen
+            As in `take_in`.
+        learned : int, optional
+            `learned_` as it was in the round of the samples: other labels came meanwhile. Default: none did.
+        """
+        self._take_in(raw, calibrated, labels, False, proposals, chosen, learned)
 
     def _take_in(
         self,
@@ -200,20 +246,31 @@ class Portfolio(Component, saved_as="portfolio"):
         is_round: bool,
         proposals: Proposals,
         chosen: FloatArray | None,
+        learned: int | None = None,
     ) -> None:
-        self.labels_ += mixing.take_in(
-            raw, calibrated, labels, self._importance(labels, chosen), is_round, self.labels_ > 0, *proposals,
-            self._source_prior, resting_weights(len(self._source_prior)), self.weights_, self._biases,
-            self._temperatures, self._seen, self._expected, self._counts,
+        importance = _ALIKE if chosen is None else self._importance(labels, chosen)
+        then = -1 if learned is None else learned
+        offsets, table = np.empty(self._counts.shape), np.empty(self._remap.shape[1:])
+        told, self.learned_, *shares = mixing.take_in(
+            raw, calibrated, labels, importance, is_round, self.learned_, then, *proposals, self._source_prior,
+            self.weights_, self._learners, self._remap, self._counts, offsets, table,
         )  # fmt: skip
+        self.labels_ += told
+        self._mixed = _Mixed(offsets, table, *shares)
 
-    def _importance(self, labels: IntArray, chosen: FloatArray | None) -> FloatArray:
+    def _mix(self) -> None:
+        """Mix the candidates as they are now."""
+        offsets, table = np.empty(self._counts.shape), np.empty(self._remap.shape[1:])
+        shares = mixing.mix(
+            self._source_prior, self.weights_, self._learners, self._remap, self._counts, offsets, table
+        )
+        self._mixed = _Mixed(offsets, table, *shares)
+
+    def _importance(self, labels: IntArray, chosen: FloatArray) -> FloatArray:
         """Return the number of labels that each label counts for in a mean over all samples.
 
         One over the probability with which it was chosen, relative to the mean of that so far.
         """
-        if chosen is None:
-            return _ALIKE
         inverse = np.where(labels == UNLABELLED, 0.0, 1.0 / chosen)
         self._inverse += inverse.sum(), np.count_nonzero(inverse)
         mean = self._inverse[0] / max(self._inverse[1], 1.0)
@@ -221,31 +278,48 @@ class Portfolio(Component, saved_as="portfolio"):
 
     def blend(self, proposals: Proposals) -> Blend:
         """Return the mixture of the moment."""
-        offsets, table = np.empty(len(self._source_prior)), np.empty(self._seen.shape)
-        tracked, temperature, model = mixing.blend(
-            proposals.part, proposals.alone, self._source_prior, self.weights_, self._biases,
-            self._temperatures, self._seen, self._expected, self._counts, offsets, table,
-        )  # fmt: skip
-        return Blend(offsets, tracked, temperature, model, table)
+        offsets, table, default, tracked, temperature, model = self._mixed
+        if proposals.alone:
+            model += default
+        else:
+            tracked += proposals.part * default
+        return Blend(offsets, tracked, temperature - model, model, table)  # all exponents but for temperatures: one
 
-    def total_offsets(self, blend: Blend, tracked: FloatArray) -> FloatArray:
-        """Return the log-offsets of a mixture, given those of the tracked class prior, for all samples or for each."""
-        return mixing.total_offsets(blend.offsets, blend.tracked, _rows(tracked)).reshape(tracked.shape)
+    def correct(self, blend: Blend, priors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return a mixture's log-offsets, given tracked class priors, for all samples or for each, and what is used."""
+        given = mixing.correct if priors.ndim == 1 else mixing.correct_each
+        return given(priors, self._source_prior, blend.offsets, blend.tracked)
 
     def apply(self, raw: FloatArray, calibrated: FloatArray, blend: Blend, offsets: FloatArray) -> FloatArray:
-        """Return the probabilities of a batch, given the `total_offsets` of the mixture."""
+        """Return the probabilities of a batch, given the log-offsets of the mixture."""
         temperature, model = blend.temperature, blend.model
         if raw is calibrated:
             temperature, model = temperature + model, 0.0
-        return mixing.predict(raw, calibrated, _rows(offsets), temperature, model, blend.table)
+        rows = offsets if offsets.ndim > 1 else offsets[np.newaxis]
+        return mixing.predict(raw, calibrated, rows, temperature, model, blend.table)
 
     def candidates(
         self, raw: FloatArray, calibrated: FloatArray, proposals: Proposals
     ) -> tuple[FloatArray, FloatArray]:
         """Return the candidates' weights, (m,), and their probabilities of a batch, (m, n, k). Changes nothing."""
         out = np.empty((len(self.weights_), *calibrated.shape))
-        mixing.tables(
-            raw, calibrated, *proposals, self._source_prior, self._biases, self._temperatures, self._seen,
-            self._expected, self._counts, out,
-        )  # fmt: skip
+        mixing.tables(raw, calibrated, *proposals, self._source_prior, self._learners, self._remap, self._counts, out)
         return self.weights_.copy(), out
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what goes on; the mixture of the moment follows from it."""
+        state = super().get_state()
+        if state:
+            learners = state.pop("_learners")
+            del state["_mixed"]
+            state |= {"_biases": learners[:, :-1], "_temperatures": learners[:, -1]}
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        if not state:
+            return super().set_state(state)
+        rest = {name: value for name, value in state.items() if name not in ("_biases", "_temperatures")}
+        super().set_state(rest)
+        self._learners = np.column_stack([state["_biases"], state["_temperatures"]])
+        self._mix()
+        return self
