@@ -1,10 +1,11 @@
 """Records of an artefact: one per cell and metric, our number beside the paper's.
 
-When a number agrees is one rule for all cells, written down before the runs that it judges. The printed number is of
-one network and a few streams, so it should lie where one more run of ours would: in the 95 % prediction interval of a
-run, from Student's distribution over our seeds, widened by the standard deviation that the paper prints (as a sum of
-squares) and by half of the last digit that it prints. An interval that is too wide tells nothing: if it reaches more
-than `WIDEST` to either side, the number does not count as agreeing. There is no further tolerance.
+When a number agrees is one rule for all cells. It was written down when results of most of them were known already, and
+how wide an interval may be was chosen with them in view. The printed number is of one network and a few streams, so it
+should lie where one more run of ours would: in the 95 % prediction interval of a run, from Student's distribution over
+our seeds, widened by the standard deviation that the paper prints (as a sum of squares) and by half of the last digit
+that it prints. An interval that is too wide tells nothing: if it reaches more than `WIDEST` to either side, the number
+does not count as agreeing. There is no further tolerance.
 """
 
 import math
