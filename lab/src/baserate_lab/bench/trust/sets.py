@@ -101,7 +101,7 @@ def table(rows: Sequence[SetRow]) -> str:
     for key in dict.fromkeys((row.model, row.shift) for row in rows):
         of_key = [row for row in rows if row[:2] == key]
         counted = [row for row in of_key if not np.isnan(row.exact)]
-        means = np.mean([row[2:8] for row in counted], axis=0) if counted else []
+        means: FloatArray = np.mean([row[2:8] for row in counted] or np.zeros((1, 0)), axis=0)
         shares = np.mean([row[8:] for row in of_key], axis=0)
         exact = [row.exact for row in counted]
         cells.append(
