@@ -248,7 +248,7 @@ class Portfolio(Component, saved_as="portfolio", layout=2):
         chosen: FloatArray | None,
         learned: int | None = None,
     ) -> None:
-        importance = _ALIKE if chosen is None else self._importance(labels, chosen)
+        importance = self._importance(labels, chosen)
         then = -1 if learned is None else learned
         offsets, table = np.empty(self._counts.shape), np.empty(self._remap.shape[1:])
         told, self.learned_, *shares = mixing.take_in(
@@ -266,11 +266,13 @@ class Portfolio(Component, saved_as="portfolio", layout=2):
         )
         self._mixed = _Mixed(offsets, table, *shares)
 
-    def _importance(self, labels: IntArray, chosen: FloatArray) -> FloatArray:
+    def _importance(self, labels: IntArray, chosen: FloatArray | None) -> FloatArray:
         """Return the number of labels that each label counts for in a mean over all samples.
 
         One over the probability with which it was chosen, relative to the mean of that so far.
         """
+        if chosen is None:
+            return _ALIKE
         inverse = np.where(labels == UNLABELLED, 0.0, 1.0 / chosen)
         self._inverse += inverse.sum(), np.count_nonzero(inverse)
         mean = self._inverse[0] / max(self._inverse[1], 1.0)
