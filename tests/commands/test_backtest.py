@@ -109,7 +109,7 @@ def test_only_some_labels(tmp_path):
     assert said["rows"] == 2400
     assert said["labelled_rows"] == 1200
     assert said["holdout_rows"] == 300
-    assert "Only the 1,200 rows that have a label are scored" in done("log.csv", "--label", "truth").stdout
+    assert "Only the 1,200 rows with a label are scored" in done("log.csv", "--label", "truth").stdout
 
 
 def test_labels_may_be_numbers_of_columns(tmp_path):

@@ -10,17 +10,15 @@ from baserate.compiled import compiled
 from baserate.protocols import FloatArray, IntArray
 from baserate.simplex import log_ratio, reweight
 from baserate.state.declarations import LONGEST, Saved, Whole, floats
+from baserate.trust._accuracy_moments import ALIKE, AccuracyParts, accuracy_moments
 from baserate.trust._beta_mixtures import beta_mixture_quantiles
 from baserate.trust._kept_holdout import SAVED, KeptHoldout, fits_holdout
-from baserate.trust._label_estimates import label_estimates
 from baserate.trust.doubt import widened
 from baserate.trust.prediction_powered import FEWEST, LabelledSums, powered
 from baserate.validation import check_fitted, check_integer, check_labels, check_prior, check_proba, check_real
 
 _FULL = 64  # number of parts of a full window
 _PARTS = 2 * _FULL  # places for parts, some of which are cut short because the class mix has moved
-_ALIKE = 0.02  # class mixes that differ by less in every class are treated as one
-_GAP = 0.02  # standard deviation of confidence minus accuracy that is expected of a calibrated model
 
 NO_LABELS, NO_WEIGHTS = np.empty(0, dtype=np.int64), np.empty(0)
 
@@ -224,7 +222,7 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
             NO_LABELS if predicted is None else predicted,
             NO_WEIGHTS if weights is None else weights,
             self.window,
-            _ALIKE,
+            ALIKE,
         )
 
     def take_late(
@@ -272,7 +270,12 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
             return Accuracy(float("nan"), 0.0, 1.0)
         if self.labels_suffice_:
             return self._by_labels(parts, level)
-        value, variance = self._moments(parts)
+        value, variance = accuracy_moments(
+            self._proba,
+            self._class_weights(),
+            self.source_prior_,
+            AccuracyParts(self._sizes[parts], self._confidence[parts], self._outputs[parts], self._priors[parts]),
+        )
         value, tail = float(np.clip(value, 0.0, 1.0)), 0.5 * (1.0 - level)
         low, high = beta_mixture_quantiles(
             np.ones(1), np.array([[value]]), np.array([[variance]]), np.array([tail, 1.0 - tail])
@@ -330,53 +333,6 @@ class AccuracyEstimate(KeptHoldout, saved_as="accuracy_estimate", layout=2):
             parts.append(part)
             total += self._sizes[part]
         return parts
-
-    def _alike(self, parts: list[int]) -> list[list[int]]:
-        """Group parts by the class mix they were predicted with."""
-        groups: list[list[int]] = []
-        for part in parts:
-            prior = self._priors[part] / self._sizes[part]
-            for group in groups:
-                if np.abs(prior - self._priors[group[0]] / self._sizes[group[0]]).max() < _ALIKE:
-                    group.append(part)
-                    break
-            else:
-                groups.append([part])
-        return groups
-
-    def _moments(self, parts: list[int]) -> tuple[float, float]:
-        """Return the estimate and the variance of its error."""
-        n, k = self._proba.shape
-        class_weights, n_class = self._class_weights()
-        labels = label_estimates(self._proba, class_weights, self.source_prior_, self.source_prior_)
-        # At the source prior, scores are probabilities divided by that prior: their sum over the stream is enough.
-        to_labels = labels.inverse / self.source_prior_[:, np.newaxis]
-        n_window = self._sizes[parts].sum()
-        correction = on_stream = hidden = 0.0
-        on_holdout = np.zeros((n, k))
-        for group in self._alike(parts):
-            size = self._sizes[group].sum()
-            adapted = self._adapted(self._priors[group].sum(axis=0) / size)
-            largest = adapted.max(axis=1)
-            right = np.zeros((n, k))
-            right[np.arange(n), adapted.argmax(axis=1)] = 1.0
-            gap = (class_weights * (right - largest[:, np.newaxis])).sum(axis=0)
-            q = self._outputs[group].sum(axis=0) / size @ to_labels
-            residual = right - (largest + labels.rows @ gap)[:, np.newaxis]
-            correction += size / n_window * (q @ gap)
-            on_stream += size / n_window * (np.maximum(q, 0.0) @ (class_weights * residual**2).sum(axis=0))
-            on_holdout += size / n_window * q * residual
-            if labels.blind.any():  # how their joint share is split is unknown
-                share = float(np.clip(1.0 - q[~labels.blind].sum(), 0.0, 1.0))
-                hidden += size / n_window * share * float(np.ptp(gap[labels.blind]))
-        holdout = float((class_weights * on_holdout**2).sum(axis=0) @ (1.0 / n_class))
-        expected = max(_GAP**2, correction**2 - holdout)
-        trust = expected / (expected + holdout)
-        confidence = self._confidence[parts].sum() / n_window
-        return confidence + trust * correction, trust * holdout + on_stream / n_window + (0.5 * hidden) ** 2
-
-    def _adapted(self, prior: FloatArray) -> FloatArray:
-        return reweight(self._proba, log_ratio(prior, self.source_prior_)[np.newaxis], np.array([0, len(self._proba)]))
 
 
 @compiled

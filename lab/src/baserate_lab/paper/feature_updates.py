@@ -20,7 +20,7 @@ from baserate.protocols import FloatArray, Step
 from baserate.validation import check_all_classes_present, check_integer, check_labels, check_real
 
 if TYPE_CHECKING:
-    import torch
+    from baserate_lab.models._torch import torch
 
 _AT_ONCE = 500
 

@@ -166,9 +166,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             Their labels: column numbers of `proba`, or text or truth values. Those are the names of a frame's columns
             (after a prefix such as ``p_``), or columns are in their sorted order, as in scikit-learn's `classes_`.
         names : sequence, optional
-            Class names for warnings, such as ``model.classes_``, in the order of the columns. Of an array, they also
-            say which column is which, if labels are text and among them. Default: labels that are text, or names of
-            columns.
+            Names of the columns, such as ``model.classes_``: for warnings, and for text labels beside an array.
         """
         late, holdout = LateLabels(self.max_waiting), read_holdout(proba, y, names)
         self._take_over(fit_parts(self.get_params(deep=False), holdout, running=None), holdout)
@@ -283,8 +281,7 @@ class RegressAndReweight(TrustReadings, saved_as="regress_and_reweight"):
             correction.follow(self.tracker_.predict(), self.rounds_)
         if names:
             places = self._monitor.places(len(raw))
-            whole = whole_round(note, raw, calibrated, foreseen, predicted, places, labels, learned)
-            self._late.remember(names, whole)
+            self._late.remember(names, whole_round(note, raw, calibrated, foreseen, predicted, places, labels, learned))
         self.rounds_ += 1
 
         # Watch: the trust signals decide how much of the correction the next round uses.
