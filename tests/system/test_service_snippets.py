@@ -1,4 +1,4 @@
-"""The snippets of docs/howto/service.md in other languages, run against a real server with an API key."""
+"""The snippets of docs/howto/service.md, run against a real server; those in other languages with an API key."""
 
 import json
 import os
@@ -126,3 +126,49 @@ def test_go(server, stream, tmp_path):
     cache = {"GOCACHE": str(tmp_path / "cache"), "GOPATH": str(tmp_path / "go"), "GO111MODULE": "off"}
     check(json.loads(run("go", "run", "adapt.go", folder=tmp_path, **cache)), stream)
     assert stream()["waiting"] == len(IDS)
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory):
+    """A server without keys, which answers whoever is on this machine."""
+    with ServerProcess(tmp_path_factory.mktemp("open")) as started:
+        yield started
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl: apt-get install curl")
+def test_curl(open_server, tmp_path):
+    """Every block for a shell, from top to bottom."""
+    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 4
+    (tmp_path / "holdout.csv").write_text("a,b,y\n" + "0.9,0.1,a\n0.2,0.8,b\n" * 30)
+    answers = []
+    for block in blocks:
+        assert block.count("localhost:8787") == block.count("curl ") == 1
+        command = block.replace("localhost:8787", open_server.url.removeprefix("http://"))
+        command = command.replace("curl ", "curl --silent --show-error --fail-with-body ")
+        answers.append(json.loads(run("bash", "-c", command, folder=tmp_path)))
+    adapted = next(answer for answer in answers if "round" in answer and "flags" in answer)
+    assert adapted["round"] == 1
+    assert len(adapted["proba"]) == 2
+    assert set(adapted["labels"]) <= {"ham", "spam"}
+    assert any("outputs" in answer for answer in answers)
+
+
+def test_python(open_server):
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    code = code.replace("http://127.0.0.1:8787", open_server.url).replace(', key="br_..."', "")
+    y = [0, 1] * 50
+    held = [[0.9, 0.1] if label == 0 else [0.2, 0.8] for label in y]
+    given = {
+        "holdout_proba": held,
+        "holdout_labels": ["ham" if label == 0 else "spam" for label in y],
+        "proba": held[:2],
+        "ids": ["m1", "m2"],
+    }
+    with httpx.Client(base_url=open_server.url, timeout=60) as http:
+        http.delete("/v1/streams/mail")
+        exec(code, given)
+        assert len(given["answer"]["proba"]) == 2
+        assert http.get("/v1/streams/mail").json()["rows"] == 2
+        late = http.post("/v1/streams/mail/labels", json={"ids": ["m1", "m2"], "labels": ["ham", "spam"]}).json()
+        assert (late["found"], late["unknown"]) == (1, 1)  # m1 has got its label in the block
