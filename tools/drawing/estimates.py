@@ -6,7 +6,7 @@ import baserate
 from baserate.marginals import BBSE, MLLS
 from baserate_lab.bench.figures import figure_file
 
-from .common import ABOVE, IMAGES, MODEL, OTHER, OURS, TRUE, scores
+from .looks import ABOVE, IMAGES, MODEL, OTHER, OURS, TRUE, scores
 
 
 def reweighting():

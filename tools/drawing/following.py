@@ -8,7 +8,7 @@ from baserate.protocols import Evidence
 from baserate.trackers import FLHFTL, FollowTheHistory, LastSighting, LikelihoodMixture, LowSwitching
 from baserate_lab.bench.figures import figure_file
 
-from .common import ABOVE, FAINT, IMAGES, MODEL, OTHER, OURS, TRUE, scores
+from .looks import ABOVE, FAINT, IMAGES, MODEL, OTHER, OURS, TRUE, scores
 
 
 def _tracked(tracker, batches, marginal, read=None):
@@ -26,7 +26,7 @@ def _square(rng, n_rounds=600):
 
 
 def _memory(tracker):
-    """How many rounds FLH-FTL averages over: the mean age of its experts, by weight."""
+    """Return the number of rounds that FLH-FTL averages over: the mean age of its experts, by weight."""
     weights = np.exp(tracker.get_state()["_log_weights"])
     return float((weights * np.arange(len(weights))[::-1]).sum() / weights.sum())
 

@@ -6,7 +6,7 @@ import baserate
 from baserate_lab.bench.figures import figure_file
 from baserate_lab.models import outputs
 
-from .common import ABOVE, IMAGES, MODEL, OTHER, OURS, TRUE, moving_mean, scores
+from .looks import ABOVE, IMAGES, MODEL, OTHER, OURS, TRUE, moving_mean, scores
 
 
 def follow(proba, y, holdout, size, costs):

@@ -6,7 +6,7 @@ import baserate
 from baserate.trust.portfolio.candidates import CANDIDATES
 from baserate_lab.bench.figures import figure_file
 
-from .common import ABOVE, FAINT, IMAGES, MODEL, OTHER, OURS, TRUE
+from .looks import ABOVE, FAINT, IMAGES, MODEL, OTHER, OURS, TRUE
 
 
 def noisy(rng, n, share, noise=1.0, bias=0.0):

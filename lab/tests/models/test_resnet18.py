@@ -181,7 +181,7 @@ def test_a_finished_training_is_read_not_repeated(tmp_path):
 
 
 def errors_by_epoch(epochs=6):
-    """Of trainings of every length: with a constant rate a shorter one is the beginning of a longer one."""
+    """With a constant rate, a shorter training is the beginning of a longer one."""
     return [
         float((tiny(schedule="constant", epochs=n).fit(X, Y).predict_proba(X).argmax(axis=1) != Y).mean())
         for n in range(1, epochs + 1)

@@ -208,7 +208,7 @@ def test_a_label_teaches_less_the_more_came_while_it_was_waited_for():
 
 
 def test_states_with_ten_candidates_are_read():
-    """Of layout 1: two learners of five are left out, and the tables of predicted classes are one array."""
+    """Layout 1 has two learners more, and the tables of predicted classes in two arrays."""
     portfolio = Portfolio().fit(SOURCE)
     rest = {name: value for name, value in portfolio.get_state().items() if name not in ("_remap", "learned_")}
     older = {

@@ -1,4 +1,4 @@
-"""Whether real data are there."""
+"""Real data are found where they are."""
 
 import pytest
 

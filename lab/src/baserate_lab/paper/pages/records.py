@@ -93,7 +93,7 @@ class Record(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """How far the interval for the printed number reaches to either side of ours; infinite for a single seed."""
+        """Half the width of the interval for the printed number around ours; infinite for a single seed."""
         if self.ours_std is None or self.seeds < 2:
             return math.inf
         # The stored deviation is divided by n; one more run varies around the mean of the others, which varies itself.

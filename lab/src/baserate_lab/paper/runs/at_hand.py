@@ -1,4 +1,4 @@
-"""Whether the real data of a problem with a stand-in can be had: from a folder, the cache, or by fetching them."""
+"""Search for the real data of a problem with a stand-in: in a folder, in the cache, or by fetching them."""
 
 from baserate_lab import datasets
 from baserate_lab.cache import cache_path

@@ -1,4 +1,4 @@
-"""What the figures share: where they go, their colours, and score models to make streams with."""
+"""Folder and colours of all figures, and score models to make streams with."""
 
 from pathlib import Path
 
