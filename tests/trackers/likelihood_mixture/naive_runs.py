@@ -55,6 +55,7 @@ class NaiveRuns:
         self.begin()
         few = self.k <= FULL
         logs = [made, self.follow(rows, frequencies, near) if few else self.judge(rows, frequencies, near)]
+        self.together = max(logs) + math.log(self.arms @ np.exp(np.array(logs) - max(logs)))
         self.arms = self.arms * np.exp(np.array(logs) - max(logs))
         self.arms /= self.arms.sum()
         self.mix = mix = self.predict()

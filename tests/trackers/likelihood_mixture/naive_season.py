@@ -18,6 +18,12 @@ def across(k):
     return (q * np.sign(np.diag(r))).T
 
 
+def reweighed(arms, logs):
+    """Weigh the arms by the likelihoods of a round, and share out a little again."""
+    arms = arms * np.exp(logs - logs.max())
+    return 0.9999 * arms / arms.sum() + 0.0001 * np.array([0.98, 0.01, 0.01])
+
+
 class NaiveSeason:
     """The whole tracker; every round is remembered for ever, by its number."""
 
@@ -27,7 +33,7 @@ class NaiveSeason:
         self.shares, self.distance, self.profile = {}, {}, {}
         self.mixes = {}
         self.period, self.since, self.t = 0, 0, 0
-        self.arms = np.array([0.98, 0.01, 0.01])
+        self.arms = self.arms_seen = np.array([0.98, 0.01, 0.01])
 
     def seen(self, t):
         """Count visits of round t's place in the period before it, the round it was found in included."""
@@ -59,12 +65,20 @@ class NaiveSeason:
         found = self.plain.found
         if self.period:
             logs = np.array([log_likelihood(q, rows, frequencies) for q in plays])
-            self.arms = self.arms * np.exp(logs - logs.max())  # 23
-            self.arms = 0.9999 * self.arms / self.arms.sum() + 0.0001 * np.array([0.98, 0.01, 0.01])
+            self.arms = reweighed(self.arms, logs)  # 22
+            self.arms_seen = reweighed(self.arms_seen, np.array([self.plain.together, *logs[1:]]))  # 23
             if frequencies is None:
                 found = found + self.arms[1] * (classes(plays[1], rows).mean(axis=0) - found)
         self.t += 1
         self.remember(found)
+
+    def settled(self, before):
+        """Line 23: the mix of the round just seen, for which the arms predicted `before`."""
+        q, place = np.array(self.plain.predict()), self.profile[self.t % self.period]
+        visits = 1 + (self.since < self.t) * (min(50, self.seen(self.t) + 1) - 1)
+        plain_before, _, moved = before
+        level = (visits * place + 0.5 * q) / (visits + 0.5)
+        return self.arms_seen @ np.array([q, level, q if (moved == plain_before).all() else moved])
 
     def remember(self, found):
         """Lines 19 to 21."""

@@ -34,6 +34,7 @@ def is_sound(tracker):
         state.run_weights,
         state.arms,
         state.season_arms,
+        state.season_arms_seen,
         state.weights[0],
         state.trust,
     ):

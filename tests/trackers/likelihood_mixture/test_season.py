@@ -1,5 +1,7 @@
 """Seasons: mixes that come back after a fixed number of rounds."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,13 @@ def without(tracker):
     """The prediction without a season."""
     state = tracker._state
     return tracker.predict_rows(state._replace(seasonal=np.zeros_like(state.seasonal)), np.array([0]))[0]
+
+
+def season_taken_away(tracker):
+    """A copy of the tracker without its season."""
+    other = loads(dumps(tracker))
+    other._state.seasonal[:, 0] = 0
+    return other
 
 
 def errors(tracker, seed, rounds, path=WEEK, **stream):
@@ -75,6 +84,7 @@ def test_it_agrees_with_the_transcription(k, period, n, T):
         np.testing.assert_allclose(tracker.predict(), plain.predict(), rtol=0, atol=1e-8)
         assert tracker._state.seasonal[0].tolist() == [plain.period, plain.since, 0]
         np.testing.assert_allclose(tracker._state.season_arms[0], plain.arms, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(tracker._state.season_arms_seen[0], plain.arms_seen, rtol=0, atol=1e-6)
         periods.add(plain.period)
         least = min(least, plain.arms[0])
     assert periods >= {0, period}
@@ -195,6 +205,50 @@ def test_left_out_predictions_are_no_worse_where_the_mix_jumps():
         tracker.update(SOURCE, evidence)
     transductive, causal = np.mean(found[70:], axis=0)
     assert transductive < 1.1 * causal
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_left_out_row_is_predicted_as_the_transcription_says(seed):
+    """With two rows a round, each is predicted by the mix after a round with the other one alone."""
+    rng, prior = np.random.default_rng(seed), np.full(3, 1 / 3)
+    tracker, plain, seasonal = LikelihoodMixture(3), NaiveSeason(prior), 0
+    for t in range(90):
+        proba, _ = draw(rng, np.eye(3)[t % 4 // 2] * 0.9 + 0.1 / 3, 2, sharp=4.0)
+        evidence = Evidence(proba, prior)
+        if t > 60:
+            found = tracker.predict_left_out(evidence)
+            for row in range(2):
+                other, before = copy.deepcopy(plain), plain.plays()
+                other.update(evidence.likelihoods[1 - row : 2 - row].tolist())
+                wanted = other.settled(before) if plain.period else other.plain.predict()
+                np.testing.assert_allclose(found[row], wanted, rtol=0, atol=1e-8)
+            seasonal += plain.period == 4 and plain.arms_seen[1] > 0.01
+        tracker.update(prior, evidence)
+        plain.update(evidence.likelihoods.tolist())
+    assert seasonal > 20
+
+
+def test_a_large_batch_is_believed_rather_than_a_coarse_profile():
+    """Two mixes that alternate are known to all rounds together: better than to the few that each place had."""
+    path = np.array([[0.8, 0.1, 0.1]] * 20 + [[0.1, 0.1, 0.8]] * 20)
+    tracker, squares = LikelihoodMixture(3), []
+    for t, (evidence, _) in enumerate(weeks(7, 320, n=100, path=path)):
+        if t >= 160:
+            seen = tracker.predict_left_out(evidence).mean(axis=0)
+            plain = season_taken_away(tracker).predict_left_out(evidence).mean(axis=0)
+            squares.append([((q - path[t % 40]) ** 2).sum() for q in (seen, plain)])
+        tracker.update(SOURCE, evidence)
+    assert tracker._state.seasonal[0, 0] == 40
+    seen, plain = np.mean(squares, axis=0)
+    assert seen < 1.5 * plain
+
+
+def test_a_state_from_before_weights_of_seen_rounds_takes_those_of_forecasts():
+    tracker = LikelihoodMixture(3)
+    errors(tracker, 0, 70)
+    kept = {name: array for name, array in tracker._state._asdict().items() if name != "season_arms_seen"}
+    LikelihoodMixture.saves.state["_state"].check(kept, "_state", Sizes({"k": 3, "keys": 1}))
+    np.testing.assert_array_equal(kept["season_arms_seen"], tracker._state.season_arms)
 
 
 def test_experts_shown_have_the_tracked_mean():

@@ -77,6 +77,7 @@ def update(
     seasons: FloatArray,
     seasonal: IntArray,
     season_arms: FloatArray,
+    season_arms_seen: FloatArray,
     rows: IntArray,
     margin: FloatArray,
     across: FloatArray,
@@ -161,7 +162,7 @@ def update(
                 )
             else:
                 found_by_runs = diagonal.observe(moving, share, by_birth, proba, inverse, labels, first, end)
-            runs.weigh_arms(arm, found, found_by_runs)
+            found = runs.weigh_arms(arm, found, found_by_runs)
         # Classes are counted with the new weights: experts that predicted the batch well know best what it holds.
         _average(moving, share, arm, mixes, per_expert, per_class)
         count_classes(proba, inverse, labels, first, end, per_class)
@@ -183,7 +184,7 @@ def update(
             runs.share_arms(arm)
         if span > 0:
             season.observe(
-                seasons[row], seasonal[row], season_arms[row], across, t, plays,
+                seasons[row], seasonal[row], season_arms[row], season_arms_seen[row], found, across, t, plays,
                 proba, inverse, labels, first, end, moves, per_class,
             )  # fmt: skip
         if len(after) > 0:
@@ -234,6 +235,7 @@ def update_with_frequencies(
     seasons: FloatArray,
     seasonal: IntArray,
     season_arms: FloatArray,
+    season_arms_seen: FloatArray,
     rows: IntArray,
     margin: FloatArray,
     across: FloatArray,
@@ -280,11 +282,13 @@ def update_with_frequencies(
                 found_by_runs = diagonal.observe_frequencies(
                     run_mixes[row], overlaps[row], sizes[row], run_weights[row], frequencies[j], per_class
                 )
-            runs.weigh_arms(arms[row], found, found_by_runs)
+            found = runs.weigh_arms(arms[row], found, found_by_runs)
             runs.restore_birth(run_mixes[row], per_class)
             runs.share_arms(arms[row])
         if span > 0:
-            season.observe_frequencies(seasons[row], seasonal[row], season_arms[row], across, t, plays, per_class)
+            season.observe_frequencies(
+                seasons[row], seasonal[row], season_arms[row], season_arms_seen[row], found, across, t, plays, per_class
+            )
 
 
 @compiled

@@ -44,10 +44,10 @@ def settle(mixes: FloatArray, before: Arms | None, state: State, keys: IntArray)
     """
     if before is None:
         return mixes
-    level = state.seasons[keys, state.rounds[keys, 0] % state.seasonal[keys, 0], : mixes.shape[1]]
-    moved = np.where(before.moves, before.plays[season.MOVED], mixes)
-    plain, by_level, by_moved = state.season_arms[keys].T[:, :, np.newaxis]
-    return np.asarray(plain * mixes + by_level * level + by_moved * moved)
+    moved, moves = before.plays[season.MOVED], before.moves
+    return season.settled(
+        state.seasons, state.seasonal, state.season_arms_seen, state.rounds, keys, moved, moves, mixes
+    )
 
 
 def add_arms(

@@ -163,10 +163,13 @@ def average_runs(mixes: FloatArray, weights: FloatArray, arms: FloatArray, per_c
 
 
 @compiled_within
-def weigh_arms(arms: FloatArray, mixture: float, runs: float) -> None:
-    """Apply Bayes' rule to the mixture and the runs by the log-likelihoods that they gave to a batch."""
+def weigh_arms(arms: FloatArray, mixture: float, runs: float) -> float:
+    """Apply Bayes' rule to the mixture and the runs by the log-likelihoods of a batch; returns that under both."""
+    top = max(mixture, runs)
+    found = top + np.log(arms[0] * np.exp(mixture - top) + arms[1] * np.exp(runs - top))
     arms[1] /= arms[1] + arms[0] * np.exp(min(max(mixture - runs, -700.0), 700.0))
     arms[0] = 1.0 - arms[1]
+    return float(found)
 
 
 @compiled_within

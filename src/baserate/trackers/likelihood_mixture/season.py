@@ -112,6 +112,8 @@ def blend(arms: FloatArray, plays: FloatArray, per_class: FloatArray) -> None:
 @compiled_within
 def _judge(
     arms: FloatArray,
+    known: FloatArray,
+    together: float,
     plays: FloatArray,
     proba: FloatArray,
     inverse: FloatArray,
@@ -121,9 +123,14 @@ def _judge(
     moves: bool,
     per_class: FloatArray,
 ) -> None:
-    """Weigh the arms by the likelihood of the samples `first` to `end`; the row `SPARE` counts them by the profile."""
+    """Weigh the arms by the likelihood of the samples `first` to `end`; the row `SPARE` counts them by the profile.
+
+    `together` is the log-likelihood of all samples under the experts without a season, each judged by all of them. The
+    weights `known` compare the other arms with it: they are for samples that have been seen, from which the experts
+    have learned.
+    """
     k = plays.shape[1]
-    level, moved, by_level, by_moved = 0.0, 0.0, 1.0, 1.0
+    alone, level, moved, by_plain, by_level, by_moved = 0.0, 0.0, 0.0, 1.0, 1.0, 1.0
     for c in range(k):
         per_class[SPARE, c] = 0.0
     for i in range(first, end):
@@ -142,14 +149,20 @@ def _judge(
             y = labels[i]
             plain, share, other = plays[PLAIN, y], plays[LEVEL, y], plays[MOVED, y]
             per_class[SPARE, y] += 1.0
+        by_plain *= plain
         by_level *= share / plain
         if moves:
             by_moved *= other / plain
+        if not 1.0 / _FAR < by_plain < _FAR:
+            alone += np.log(by_plain)
+            by_plain = 1.0
         if not (1.0 / _FAR < by_level < _FAR and 1.0 / _FAR < by_moved < _FAR):
             level += np.log(by_level)
             moved += np.log(by_moved)
             by_level = by_moved = 1.0
-    _weigh(arms, level + np.log(by_level), moved + np.log(by_moved))
+    level, moved, learned = level + np.log(by_level), moved + np.log(by_moved), together - alone - np.log(by_plain)
+    _weigh(arms, level, moved)
+    _weigh(known, level - learned, moved - learned)
 
 
 @compiled_within
@@ -167,6 +180,8 @@ def observe(
     seasons: FloatArray,
     season: IntArray,
     arms: FloatArray,
+    known: FloatArray,
+    together: float,
     across: FloatArray,
     t: int,
     plays: FloatArray,
@@ -180,7 +195,7 @@ def observe(
 ) -> None:
     """Learn from round t, whose counts without a season are in the row `COUNT`."""
     if season[0] > 0:
-        _judge(arms, plays, proba, inverse, labels, first, end, moves, per_class)
+        _judge(arms, known, together, plays, proba, inverse, labels, first, end, moves, per_class)
         for c in range(plays.shape[1]):
             per_class[COUNT, c] += arms[LEVEL] * (per_class[SPARE, c] - per_class[COUNT, c])
     remember(seasons, season, across, t, 1.0 / (end - first), per_class)
@@ -191,6 +206,8 @@ def observe_frequencies(
     seasons: FloatArray,
     season: IntArray,
     arms: FloatArray,
+    known: FloatArray,
+    together: float,
     across: FloatArray,
     t: int,
     plays: FloatArray,
@@ -198,11 +215,13 @@ def observe_frequencies(
 ) -> None:
     """Learn from round t, whose class frequencies are in the row `COUNT`."""
     if season[0] > 0:
-        level, moved = 0.0, 0.0
+        level, moved, learned = 0.0, 0.0, together
         for c in range(plays.shape[1]):
             level += per_class[COUNT, c] * np.log(plays[LEVEL, c] / plays[PLAIN, c])
             moved += per_class[COUNT, c] * np.log(plays[MOVED, c] / plays[PLAIN, c])
+            learned -= per_class[COUNT, c] * np.log(plays[PLAIN, c])
         _weigh(arms, level, moved)
+        _weigh(known, level - learned, moved - learned)
     remember(seasons, season, across, t, 1.0, per_class)
 
 
@@ -293,3 +312,34 @@ def plays_of(
         per_class[MIXTURE, c] = plain[c]
     moves = forecast(seasons, season, across, t, per_class, plays)
     return plays, moves, visits(season, t)[0]
+
+
+@compiled
+def settled(
+    seasons: FloatArray,
+    seasonal: IntArray,
+    known: FloatArray,
+    rounds: IntArray,
+    keys: IntArray,
+    moved: FloatArray,
+    moves: bool,
+    mixes: FloatArray,
+) -> FloatArray:
+    """Return the class mix of the round that some keys have just seen, one row for each.
+
+    `mixes` are those without a season now, and `moved` is what the profile made of the forecast of the round.
+    """
+    out = np.empty_like(mixes)
+    for j in range(len(keys)):
+        row = keys[j]
+        t = rounds[row, 0]
+        place, seen = t % seasonal[row, 0], min(visits(seasonal[row], t)[0] + 1.0, 1.0 / _NEWEST)
+        for c in range(mixes.shape[1]):
+            plain = mixes[j, c]
+            level = (seen * seasons[row, place, c] + _DOUBT * plain) / (seen + _DOUBT)
+            out[j, c] = (
+                known[row, PLAIN] * plain
+                + known[row, LEVEL] * level
+                + known[row, MOVED] * (moved[c] if moves else plain)
+            )
+    return out

@@ -63,6 +63,8 @@ class State(NamedTuple):
     """The period, zero for none; the round in which it was found; and that after which comparisons began."""
     season_arms: FloatArray
     """Weights of the forecast without a season, of the profile, and of the forecast moved as the profile moves."""
+    season_arms_seen: FloatArray
+    """The same where the round's samples are known, and the forecast without a season has learned from them."""
 
 
 class Note(NamedTuple):
@@ -127,6 +129,7 @@ def new_state(births: FloatArray, *, light: bool) -> State:
         seasons=np.zeros((keys, n_places(k, light=light), k + len(season.directions(k)) + 1)),
         seasonal=np.zeros((keys, 3), dtype=np.int64),
         season_arms=np.tile(season.START, (keys, 1)),
+        season_arms_seen=np.tile(season.START, (keys, 1)),
     )
 
 
@@ -134,6 +137,7 @@ _OF_SEASONS: dict[str, Spec] = {
     "seasons": floats("keys", "places", "columns", low=-2.0, high=season.MISSING),
     "seasonal": ints("keys", 3, low=0),
     "season_arms": priors("keys", 3),
+    "season_arms_seen": priors("keys", 3),
 }
 _ARRAYS = Fields(
     {
@@ -166,6 +170,8 @@ class _Arrays:
             made = new_state(value["births"], light=sizes.known["lanes"] == 0)
             made.seasonal[:, 2] = value["rounds"][:, 0]
             value.update({name: getattr(made, name) for name in _OF_SEASONS})
+        elif isinstance(value, dict) and "season_arms_seen" not in value and "season_arms" in value:
+            value["season_arms_seen"] = value["season_arms"]  # of an earlier version, too
         _WITH_SEASONS.check(value, where, sizes)
         k, lanes = sizes.known["k"], sizes.known["lanes"]
         if lanes not in (0, n_lanes(k, light=False)) or sizes.known["overlaps"] != n_overlaps(k):
