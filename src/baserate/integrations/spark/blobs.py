@@ -7,6 +7,7 @@ are compressed; most of a learned state is digits, and does not.
 
 import json
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from baserate.state.unreadable import UnreadableError
 _MAGIC = b"BASERATE"
 _BITS = 7  # of each byte: Spark hands bytes from Java to Python as text, in which those from 128 on take twice the room
 _BEGIN = len(_MAGIC) + 16  # the number of bytes is written as text
-_CODEC = "lz4_raw"
 _TRIED = 16_384  # bytes of an array that are compressed to see whether all of it should be
 _SMALL = 512  # bytes of an array that is left as it is
 _WORTH = 0.7  # part that is left of what is compressed, at most
@@ -60,8 +60,13 @@ def _stored(array: np.ndarray[Any, Any]) -> tuple[Any, bool]:
 
 
 def _compressed(data: np.ndarray[Any, Any]) -> bytes:
-    out: bytes = pyarrow().compress(data, codec=_CODEC, asbytes=True)
+    out: bytes = _codec().compress(data, asbytes=True)
     return out
+
+
+@cache
+def _codec() -> Any:
+    return pyarrow().Codec("lz4_raw")
 
 
 def _in_seven_bits(data: bytes) -> bytes:
@@ -105,7 +110,7 @@ def _read(data: NDArray[np.uint8]) -> tuple[Any, list[np.ndarray[Any, Any]]]:
             raise UnreadableError(f"holds an array of {size} bytes whose header says {dtype} {shape}")
         stored: Any = data[at : at + size]
         if not whole:
-            stored = pyarrow().decompress(stored, decompressed_size=n, codec=_CODEC)
+            stored = _codec().decompress(stored, decompressed_size=n)
             if stored.size != n:
                 raise UnreadableError(f"holds an array of {stored.size} bytes whose header says {dtype} {shape}")
         arrays.append(np.frombuffer(stored, dtype, math.prod(shape)).reshape(shape))

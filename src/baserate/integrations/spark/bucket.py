@@ -231,7 +231,9 @@ def make_plan(
     waits: bool = False,
 ) -> Plan:
     """Return the plan around a fitted adapter."""
-    return Plan(Bank(adapter), rounds, expire, buckets, names, model, waits)
+    bank = Bank(adapter)
+    bank.leave_pool_out()  # buckets are independent, and a blob does not hold it
+    return Plan(bank, rounds, expire, buckets, names, model, waits)
 
 
 def _kind(bank: Bank) -> str:
