@@ -26,6 +26,8 @@ def main() -> None:
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", "false")
+        .config("spark.sql.streaming.stateStore.rocksdb.compression", "none")
         .getOrCreate()
     )
     source = settings["source"]

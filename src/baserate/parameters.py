@@ -6,6 +6,7 @@ That import would take longer than all others together, and is seldom needed.
 import copy
 import inspect
 from typing import Any, Self, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -93,5 +94,12 @@ def _clone(obj: Any) -> Any:
 
 
 def _names(cls: type) -> dict[str, Any]:
-    """Return the arguments of a constructor, with their defaults."""
-    return {name: argument.default for name, argument in sorted(inspect.signature(cls).parameters.items())}
+    """Return the arguments of a constructor, with their defaults; to look takes longer than a small object to save."""
+    found = _known.get(cls)
+    if found is None:
+        found = {name: argument.default for name, argument in sorted(inspect.signature(cls).parameters.items())}
+        _known[cls] = found
+    return found
+
+
+_known: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()

@@ -263,6 +263,23 @@ def test_all_keys_together_tell_what_none_of_them_can(adapter):
     assert broken.assumption_evidence_ == 1.0
 
 
+def test_keys_are_the_same_without_the_check_of_all_of_them(adapter):
+    whole, part = Bank(adapter), Bank(adapter)
+    part.leave_pool_out()
+    for bank in (whole, part):
+        play(bank, 40)
+    assert whole.assumption_evidence_ > 1.0
+    assert part.assumption_evidence_ == 1.0
+    held = part.get_state()
+    assert "_pooled" not in held
+    kept = {name: value for name, value in whole.get_state().items() if name != "_pooled"}
+    assert dumps(Bank(adapter).set_state(kept)) == dumps(Bank(adapter).set_state(held))
+    part.set_state(held)
+    part.adapter.refit(*outputs(500, np.random.default_rng(9)))
+    many(part, 3, seed=3, power=0.6)
+    assert part.assumption_evidence_ == 1.0
+
+
 def test_rounded_keys_do_not_speak_for_all(adapter):
     bank, rng = Bank(adapter), np.random.default_rng(31)
     for _ in range(40):

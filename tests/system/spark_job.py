@@ -17,7 +17,7 @@ def main() -> None:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.sql.shuffle.partitions", options.pop("partitions", 2))
         .config("spark.sql.session.timeZone", "UTC")
         .config(
             "spark.sql.streaming.stateStore.providerClass",

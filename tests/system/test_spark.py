@@ -67,7 +67,7 @@ def _answered(out):
 
 
 def test_a_static_frame_gives_the_bits_of_a_bank(folder):
-    out, errors = _run(folder, "static")
+    out, errors = _run(folder, "static", partitions=5, buckets=4)
     assert out, errors
     streams.same(_answered(out), _expected())
 

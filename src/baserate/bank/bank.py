@@ -217,6 +217,14 @@ class Bank(BankReadings, saved_as="bank"):
         self._tracker.idle_rows(self._state, rows.copy(), waits.copy())
 
     @guarded
+    def leave_pool_out(self) -> None:
+        """Leave out the check of all keys together from now on: `assumption_evidence_` is 1. No key is concerned.
+
+        For a bank that holds a part of the keys, such as one of many buckets, where nobody asks for it.
+        """
+        self._watch.leave_pool_out()
+
+    @guarded
     def expire(self, idle: int) -> list[Key]:
         """Remove the keys without rows in the last `idle` rounds of the bank; return them."""
         check_integer(idle, "idle", 1)

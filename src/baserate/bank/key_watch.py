@@ -36,6 +36,7 @@ class KeyWatch:
         self._adapter = adapter
         self._trust: KeyTrust | None = None
         self._places, self._held = 1, 0
+        self.pools = True  # whether there is a check of all keys together
 
     @property
     def trust(self) -> KeyTrust | None:
@@ -44,7 +45,7 @@ class KeyWatch:
         if parts is None:
             self._trust = None
         elif self._trust is None or not self._trust.is_of(parts):
-            self._trust = KeyTrust(parts)
+            self._trust = KeyTrust(parts, pools=self.pools)
             self._trust.state = self._trust.born(self._places)
         return self._trust
 
@@ -140,6 +141,12 @@ class KeyWatch:
         """Return the estimated accuracy of keys that are held, given their class mixes, and why each is in doubt."""
         trust = self._required()
         return [trust.estimate(place, prior, level) for place, prior in zip(places.tolist(), priors, strict=True)]
+
+    def leave_pool_out(self) -> None:
+        """Leave out the check of all keys together from now on."""
+        self.pools = False
+        if self._trust is not None:
+            self._trust.pools, self._trust.pooled = False, None
 
     def _required(self) -> KeyTrust:
         trust = self.trust

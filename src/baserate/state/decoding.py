@@ -4,6 +4,7 @@ import io
 import json
 import math
 import zipfile
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -39,9 +40,25 @@ def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = Non
     **models
         As in `load`.
     """
+    return decoded(lambda: _unpack(data, max_bytes), name, models)
+
+
+def decoded(
+    unpack: Callable[[], tuple[Any, list[np.ndarray[Any, Any]]]], name: str, models: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the object of a manifest and its arrays, once all of it is checked.
+
+    Parameters
+    ----------
+    unpack : callable
+        Returns both, as `encoded` made them; an error of it says that the bytes are damaged.
+    name, models
+        As in `loads`.
+    """
     try:
-        arrays, manifest = _unpack(data, max_bytes)
-        reader = _Reader(arrays, models, manifest.get("version"))
+        found, arrays = unpack()
+        manifest = _checked_manifest(found)
+        reader = _Reader(arrays, dict(models or {}), manifest.get("version"))
         part = reader.read(manifest.get("object"))
         if not isinstance(part, SavedPart):
             raise UnreadableError("holds no object")
@@ -57,8 +74,8 @@ def loads(data: bytes, name: str = "these bytes", *, max_bytes: int | None = Non
     return obj
 
 
-def _unpack(data: bytes, max_bytes: int | None) -> tuple[list[np.ndarray[Any, Any]], dict[str, Any]]:
-    """The arrays and the manifest of an archive."""
+def _unpack(data: bytes, max_bytes: int | None) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
+    """The manifest and the arrays of an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
@@ -73,7 +90,7 @@ def _unpack(data: bytes, max_bytes: int | None) -> tuple[list[np.ndarray[Any, An
             nested = text.count(b"[") + text.count(b"{")
             _check_size(nested, _NESTED, "has a manifest of {} lists and objects", total)
         manifest = _checked_manifest(json.loads(text))
-        return [_array(archive.read(f"{i}.npy")) for i in range(len(members) - 1)], manifest
+        return manifest, [_array(archive.read(f"{i}.npy")) for i in range(len(members) - 1)]
 
 
 def _check_size(found: int, allowed: int, takes: str, total: int) -> None:

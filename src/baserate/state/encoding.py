@@ -18,6 +18,7 @@ SCHEMA = 2
 GENERATOR = "PCG64"
 """The kind of random generators that are saved: what `numpy.random.default_rng` gives."""
 
+_LEAVES = frozenset({str, int, float, bool, type(None)})  # a call for each of thousands of keys would take long
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's earliest date: the same state gives the same bytes
 
 
@@ -34,7 +35,8 @@ def dumps(obj: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _write(obj: Component, file: io.BytesIO) -> None:
+def encoded(obj: Component) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
+    """Return what a file holds of an object: the manifest, and the arrays, which are the object's own."""
     arrays: list[np.ndarray[Any, Any]] = []
     manifest = {
         "format": "baserate",
@@ -42,6 +44,11 @@ def _write(obj: Component, file: io.BytesIO) -> None:
         "version": __version__,
         "object": _encode(obj, arrays, type(obj).__name__),
     }
+    return manifest, arrays
+
+
+def _write(obj: Component, file: io.BytesIO) -> None:
+    manifest, arrays = encoded(obj)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo("manifest.json", _EPOCH), json.dumps(manifest))
         for i, array in enumerate(arrays):
@@ -61,7 +68,9 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], where: str) -> Any:
     if value is None or isinstance(value, bool | str | int | float):
         return value  # JSON writes the shortest text that gives the same float, also for NaN and infinities
     if isinstance(value, list | tuple):
-        items = [_encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]
+        items = [
+            item if type(item) in _LEAVES else _encode(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)
+        ]
         return items if isinstance(value, list) else {"$tuple": items}
     if isinstance(value, dict):
         if not all(isinstance(key, str) and not key.startswith("$") for key in value):

@@ -9,15 +9,19 @@ from pathlib import Path
 
 from .kills import kills
 
-BIG = {"keys": 100_000, "rows": 300_000, "kinds": ["baserate", "packed identity", "identity"]}
+ALL = ["baserate", "packed identity", "identity"]
+BIG = {"keys": 100_000, "rows": 300_000, "kinds": ALL}
 RUNS = {
-    "100,000 keys": {**BIG, "batches": 13, "bank": True},
-    "100,000 keys, light": {**BIG, "batches": 9, "light": True, "kinds": ["baserate", "packed identity"]},
+    "100,000 keys": {**BIG, "batches": 14, "bank": True, "most_seconds": 1500},
+    "100,000 keys, light": {**BIG, "batches": 6, "light": True},
     "1,000 keys": {**BIG, "keys": 1_000, "batches": 6},
     "10,000 keys": {**BIG, "keys": 10_000, "batches": 6},
-    "one state a key": {"keys": 1_000, "rows": 3_000, "batches": 6, "kinds": ["baserate", "one state a key"]},
+    "10,000 keys, three rows a key": {**BIG, "keys": 10_000, "rows": 30_000, "batches": 8, "bank": True},
+    "1,000 keys, three rows a key": {**BIG, "keys": 1_000, "rows": 3_000, "batches": 8, "bank": True},
+    "10,000 keys, no changelog": {**BIG, "keys": 10_000, "rows": 30_000, "batches": 8, "changelog": False},
+    "one state a key": {"keys": 1_000, "rows": 3_000, "batches": 4, "kinds": ["baserate", "one state a key"]},
 }
-"""Each in a process of its own; three rows a key in a micro-batch, or thirty, or three hundred."""
+"""Each in a process of its own; three rows a key in a micro-batch where there are 100,000 keys."""
 
 
 def speed(name, out):

@@ -14,7 +14,7 @@ NAMES = [f"c{c}" for c in range(K)]
 PROBA = [f"p_{name}" for name in NAMES]
 
 
-def open_session():
+def open_session(changelog=True):
     """Open Spark on two cores, with the settings that the documentation asks for."""
     from pyspark.sql import SparkSession  # the module is also looked through for doctests, without Spark
 
@@ -23,14 +23,17 @@ def open_session():
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "4g")
+        .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.pollingDelay", "500ms")  # of queries that wait while another one is measured
         .config(
             "spark.sql.streaming.stateStore.providerClass",
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
-        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", str(changelog).lower())
         .config("spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows", "false")
+        .config("spark.sql.streaming.stateStore.rocksdb.compression", "none")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

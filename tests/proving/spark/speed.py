@@ -183,7 +183,7 @@ def main():
     """Run what the options say, and print one line of JSON."""
     options = json.loads(sys.argv[1])
     began = time.monotonic()
-    session = open_session()
+    session = open_session(options.get("changelog", True))
     with tempfile.TemporaryDirectory(prefix="spark-speed-") as scratch:
         folder = Path(scratch)
         first = Topic(folder / "schema")

@@ -1,5 +1,6 @@
 """The only imports of pyspark and pyarrow."""
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,7 @@ def _needed(error: ModuleNotFoundError) -> ModuleNotFoundError:
     )
 
 
+@cache
 def pyarrow() -> Any:
     """Import pyarrow and its functions when they are needed, and return the module."""
     try:

@@ -7,12 +7,12 @@ import numpy as np
 from baserate.adapters import RegressAndReweight
 from baserate.bank import Bank
 from baserate.bank.late_labels import problem_of
-from baserate.integrations.spark._pyspark import pyarrow
+from baserate.integrations.spark.blobs import pack, unpack
 from baserate.integrations.spark.keyed_rounds import KeyedRounds
 from baserate.integrations.spark.pending import NO_NAME, Told
 from baserate.integrations.spark.rounds import Rounds
 from baserate.protocols import BankableTracker
-from baserate.state import Component, dumps, loads
+from baserate.state import Component
 from baserate.state.declarations import (
     Array,
     Each,
@@ -209,32 +209,15 @@ def close_bucket(opened: Opened, plan: Plan) -> bytes:
             **opened.keyed.get_state(),
         }
     )
-    return compressed(dumps(bucket))
+    return pack(bucket)
 
 
 def read_blob(blob: bytes) -> dict[str, Any]:
     """Return what a blob holds, as plain data."""
-    bucket = loads(uncompressed(blob), name="a bucket of Spark's state")
+    bucket = unpack(blob, "a bucket of Spark's state")
     if not isinstance(bucket, Bucket):
         raise ValueError(f"a bucket of Spark's state holds a {type(bucket).__name__}, not a bucket.")
     return bucket.get_state()
-
-
-def compressed(data: bytes) -> bytes:
-    """Return the bytes of a bucket, compressed: what Spark moves and keeps costs more than to compress it."""
-    sink = pyarrow().BufferOutputStream()
-    with pyarrow().CompressedOutputStream(sink, "lz4") as stream:
-        stream.write(data)
-    out: bytes = sink.getvalue().to_pybytes()
-    return out
-
-
-def uncompressed(blob: bytes) -> bytes:
-    """Return the bytes of a bucket; those of layout 1 were not compressed."""
-    if blob[:2] == b"PK":
-        return blob
-    data: bytes = pyarrow().CompressedInputStream(pyarrow().BufferReader(blob), "lz4").read()
-    return data
 
 
 def make_plan(
@@ -248,7 +231,9 @@ def make_plan(
     waits: bool = False,
 ) -> Plan:
     """Return the plan around a fitted adapter."""
-    return Plan(Bank(adapter), rounds, expire, buckets, names, model, waits)
+    bank = Bank(adapter)
+    bank.leave_pool_out()  # buckets are independent, and a blob does not hold it
+    return Plan(bank, rounds, expire, buckets, names, model, waits)
 
 
 def _kind(bank: Bank) -> str:

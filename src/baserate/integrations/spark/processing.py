@@ -56,17 +56,17 @@ def process(blob: bytes | None, table: Any, plan: Plan, columns: Columns, waterm
         behind = times_of(table, columns) <= watermark
         late, table = table.filter(pyarrow().array(behind)), table.filter(pyarrow().array(~behind))
         table = _with_waiting(opened.waiting, table)
-        late = late if len(late) else table.slice(0, 0)  # a table without rows may have other types
     table = in_order(table, columns)
     waiting = table.slice(0, 0)
     if watermark is not None:
         n = int(np.searchsorted(times_of(table, columns), watermark, side="right"))
         waiting, table = table.slice(n), table.slice(0, n)
-    answered = [_answer_late(late, keyed, columns, plan), *_answer(table, keyed, columns, plan)]
-    n_late = len(answered[0]) + len(answered[1])
+    answered = [_answer_late(late, keyed, columns, plan)] if len(late) else []
+    taken_in, n_over = _answer(table, keyed, columns, plan)
+    n_late = len(late) + n_over
     if watermark is not None:
         keyed.pass_time(watermark)
-    out = pyarrow().concat_tables(answered)
+    out = pyarrow().concat_tables([*answered, *taken_in])
     counts = counts._replace(rows=counts.rows + len(out), late=counts.late + n_late)
     closed = close_bucket(Opened(keyed, counts, packed(waiting) if len(waiting) else b""), plan)
     wakes = [keyed.wake_at(), int(times_of(waiting, columns)[0]) if len(waiting) else None]
@@ -121,8 +121,8 @@ def _with_waiting(waiting: bytes, table: Any) -> Any:
     return pyarrow().concat_tables([before, table])
 
 
-def _answer(table: Any, keyed: KeyedRounds, columns: Columns, plan: Plan) -> list[Any]:
-    """Answer rows that are in order; those of windows that are over for their key come first."""
+def _answer(table: Any, keyed: KeyedRounds, columns: Columns, plan: Plan) -> tuple[list[Any], int]:
+    """Answer rows that are in order, of which those of windows that are over for their key, so many, come first."""
     keys = keys_of(table, columns)
     times = None if columns.time is None else times_of(table, columns)
     late = np.zeros(len(table), dtype=bool) if times is None else keyed.behind(keys, times)
@@ -132,14 +132,16 @@ def _answer(table: Any, keyed: KeyedRounds, columns: Columns, plan: Plan) -> lis
         keys, times = keys_of(table, columns), times_of(table, columns)
     else:
         over = table.slice(0, 0)
-    first = _answer_late(over, keyed, columns, plan)
-    told = _only_labels(table, columns, plan)
-    late_labels = _late_labels(table, told, columns, plan) if told.any() else None
-    only_labels, table = table.filter(pyarrow().array(told)), table.filter(pyarrow().array(~told))
-    times = None if times is None else times[~told]
-    keys, names = keys_of(table, columns), _names(table, columns) if plan.waits else None
+    answered = [_answer_late(over, keyed, columns, plan)] if len(over) else []
+    told, late_labels = _only_labels(table, columns, plan), None
+    if told.any():
+        late_labels = _late_labels(table, told, columns, plan)
+        answered.append(_without_answers(table.filter(pyarrow().array(told)), plan))
+        table = table.filter(pyarrow().array(~told))
+        keys, times = keys_of(table, columns), None if times is None else times[~told]
+    names = _names(table, columns) if plan.waits else None
     taken = keyed.take_in(keys, _proba(table, columns), _labels(table, columns, plan), times, names, late_labels)
-    return [first, _with_answers(table, taken, plan), _without_answers(only_labels, plan)]
+    return [*answered, _with_answers(table, taken, plan)], len(over)
 
 
 def _only_labels(table: Any, columns: Columns, plan: Plan) -> NDArray[np.bool_]:

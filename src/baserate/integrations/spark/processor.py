@@ -118,7 +118,7 @@ class BucketProcessor:
     def _process(self, table: Any, timer_values: Any) -> Iterator[Any]:
         watermark = timer_values.getCurrentWatermarkInMs() * _MICROS if self._watermarked else None
         held = self._state.get()
-        blob = None if held is None else bytes(held[0])
+        blob = None if held is None else held[0]
         if self._plan is None:
             self._plan = self._recipe.plan()
         done = process(blob, table, self._plan, self._recipe.columns, watermark)

@@ -36,6 +36,8 @@ class KeyTrust:
     Parameters
     ----------
     parts : KeyParts
+    pools : bool
+        Whether there is a check of all streams together.
 
     Attributes
     ----------
@@ -44,8 +46,8 @@ class KeyTrust:
         The check of all streams together, on some 512 rows of a round: it also tells where each has too few rows.
     """
 
-    def __init__(self, parts: KeyParts) -> None:
-        self.parts = parts
+    def __init__(self, parts: KeyParts, *, pools: bool = True) -> None:
+        self.parts, self.pools = parts, pools
         self._rehearsals: dict[bytes, float] = {}
         self._told_apart: float | None = None
         self.state = self.born(0)
@@ -54,6 +56,8 @@ class KeyTrust:
 
     def restore_pooled(self, pooled: HullTest | None) -> None:
         """Go on with the check of all streams together, or begin it anew."""
+        if not self.pools:
+            return
         self.pooled = copy.copy(self.parts.hull) if pooled is None else copy.deepcopy(pooled)
         if pooled is None and self.pooled is not None:
             self.pooled.start(self.parts.grid)
