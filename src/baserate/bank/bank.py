@@ -27,10 +27,11 @@ from baserate.protocols import (
     ThreadedTracker,
 )
 from baserate.trackers import FollowTheHistory
+from baserate.trust.keyed import with_all_grids
 from baserate.validation import check_fitted, check_integer, check_labels, check_vector
 
 
-class Bank(BankReadings, saved_as="bank"):
+class Bank(BankReadings, saved_as="bank", layout=2):
     """One fitted `RegressAndReweight` for many independent streams, such as one per shop, hospital or customer.
 
     All keys share the model's holdout; each has its own class mix. A call of `step` is one round for every key that has
@@ -64,6 +65,13 @@ class Bank(BankReadings, saved_as="bank"):
     """
 
     saves = SAVED
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, whose keys knew fewer grids that outputs are rounded to."""
+        return params, {**state, "_trust": with_all_grids(state["_trust"])} if "_trust" in state else state
 
     def __init__(self, adapter: RegressAndReweight) -> None:
         if not isinstance(adapter, RegressAndReweight):

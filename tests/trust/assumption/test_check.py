@@ -43,6 +43,7 @@ CHANGES = {
     "as it is": lambda rows: rows,
     "two decimals": lambda rows: np.round(rows, 2),
     "three decimals": lambda rows: np.round(rows, 3),
+    "four decimals": lambda rows: np.round(rows, 4),
     "float16": halved,
 }
 

@@ -30,7 +30,7 @@ from baserate.state.declarations import (
     priors,
 )
 from baserate.state.unreadable import UnreadableError
-from baserate.trust.keyed import saved_arrays
+from baserate.trust.keyed import saved_arrays, with_all_grids
 from baserate.validation import check_proba
 
 SIGNS = ("evidence", "alarm", "fallback", "correction_weight")
@@ -109,7 +109,7 @@ def _check(saved: Saved) -> str:
     return ""
 
 
-class Bucket(Component, saved_as="spark_bucket", layout=2):
+class Bucket(Component, saved_as="spark_bucket", layout=3):
     """State of one bucket, in the library's own versioned format: what keys have learned, and rows that wait.
 
     It holds neither the fitted adapter nor anything of Spark.
@@ -156,7 +156,11 @@ class Bucket(Component, saved_as="spark_bucket", layout=2):
     def upgrade(
         cls, layout: int, params: dict[str, Any], state: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read layout 1, which knew neither its model nor what its keys' signs said, and had no late labels."""
+        """Read layout 1, which knew neither its model nor what its keys' signs said, and had no late labels; and 2."""
+        if state.get("signs"):  # before layout 3 they knew fewer grids
+            state = {**state, "signs": with_all_grids(state["signs"])}
+        if layout == 2:
+            return params, state
         n = len(state["keys"])
         calm = {"evidence": np.ones(n), "correction_weight": np.ones(n)}
         calm |= {name: np.zeros(n, dtype=bool) for name in ("alarm", "fallback")}

@@ -1,5 +1,6 @@
 """AssumptionCheck: tests whether a stream is still label shift, or something other than the class mix has changed."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,13 +14,21 @@ from baserate.state.declarations import SHARE, Flag, Maybe, Part, Saved, Saves, 
 from baserate.trust.assumption.bets import Bets
 from baserate.trust.assumption.findings import Finding, to_findings
 from baserate.trust.assumption.hull import HullTest
+from baserate.trust.assumption.moments import MomentTest
 from baserate.trust.assumption.requirements import MOST_CLASSES
-from baserate.trust.assumption.rounding import GRIDS, coarsest, normalised, on_grids, rounded
+from baserate.trust.assumption.rounding import (
+    GRIDS,
+    coarsest,
+    from_three_grids,
+    normalised,
+    on_grids,
+    rounded,
+)
 from baserate.validation import check_fitted, check_holdout, check_proba, check_real
 
 FEWEST = 50
 """Samples that a holdout must have."""
-_SHARED = 0.5  # of the error probability, for bets and for the hull each, where there are both
+_HALF = 0.5  # of the error probability, for moments where they are tested, and of the rest for bets
 _BEFORE = "the state is from an earlier version, which kept too little of the holdout; fit again."
 _OF_TESTS = ("_bets", "_hull", "_grid", "_on")
 
@@ -32,21 +41,25 @@ def _fits_together(saved: Saved) -> str:
         return "gave an alarm at no time, or the other way round"
     if any((name in state) != state["testable_"] for name in _OF_TESTS):
         return "has the state of a test without one, or the other way round"
+    if "_moments" in state and not state["testable_"]:
+        return "has the state of a test without one"
     return "has an alarm without a test" if state["alarm_"] and not state["testable_"] else ""
 
 
-class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
+class AssumptionCheck(Component, saved_as="assumption_check", layout=3):
     """Tests a model's outputs for changes that no class mix explains: new classes, noise, drifting classes.
 
-    Two tests run side by side. `HullTest` compares counts of the outputs with all mixtures of the holdout's classes; it
-    works for weak models and for rare classes, too. Its error probability is that of chi-squared and normal
-    approximations and has been measured; it is not proved. Where the holdout has 20 samples of every class and the
-    model tells the classes apart, there are also `Bets`, whose error probability holds over an endless stream with any
-    path of the class mix, but for second-order errors of the holdout. Each then has half of `alpha`.
+    Up to three tests run side by side. `HullTest` compares counts of the outputs with all mixtures of the holdout's
+    classes; it works for weak models and for rare classes, too. Where the holdout has 20 samples of every class, and
+    there are at most 30 classes, `MomentTest` does the same with means of log-probabilities, their squares and
+    products. The error probabilities of both are those of chi-squared, F and normal approximations and have been
+    measured; they are not proved. Where the model also tells the classes apart, there are `Bets`, whose error
+    probability holds over an endless stream with any path of the class mix, but for second-order errors of the holdout.
+    Moments have half of `alpha` where they are tested; hull and bets share the rest.
 
     Samples must be independent of one another, given the class mix; and neither the class mix nor the end of a round
-    may depend on the model's outputs in the round. Outputs that are rounded, to two or three decimals or to float16,
-    are compared with a holdout that is rounded alike; bets rest meanwhile.
+    may depend on the model's outputs in the round. Outputs that are rounded, to two to six decimals or to float16, are
+    compared with a holdout that is rounded alike; bets and moments rest meanwhile.
 
     Not every change can be detected. The check stays silent if the new outputs look like a mixture of the classes' old
     ones, whatever has happened to the accuracy. Silence does not prove label shift.
@@ -105,8 +118,9 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
             "_hull": Part(HullTest, {"k": "k"}, fitted=True),
             "_grid": Whole(0, len(GRIDS)),
             "_on": flags(len(GRIDS)),
+            "_moments": Part(MomentTest, {"k": "k"}, fitted=True),
         },
-        optional=_OF_TESTS,
+        optional=(*_OF_TESTS, "_moments"),
         may_be_empty=True,
         check=_fits_together,
     )
@@ -115,9 +129,14 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
     def upgrade(
         cls, layout: int, params: dict[str, Any], state: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read layout 1, which kept less of the holdout than is tested with now."""
+        """Read layout 1, which kept less of the holdout than is tested with now, and 2, which had no moments."""
         if not state:
             return params, state
+        if layout == 2:
+            if not state["testable_"]:
+                return params, state
+            grid = state["_grid"] + (len(GRIDS) - len(state["_on"]) if state["_grid"] else 0)
+            return params, {**state, "_grid": grid, "_on": from_three_grids(state["_on"][np.newaxis])[0]}
         anew = {"testable_": False, "reason_": _BEFORE, "alarm_": False, "since_": None}
         return params, {**{name: state[name] for name in ("n_classes_", "rounds_")}, **anew}
 
@@ -142,12 +161,15 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         self.n_classes_ = rows.shape[1]
         for name in _OF_TESTS:  # of another holdout
             self.__dict__.pop(name, None)
+        self._moments: MomentTest | None = None
         self.reason_ = _untestable(labels, rows.shape[1], names)
         self.testable_ = not self.reason_
         if self.testable_:
             self._grid = coarsest(on_grids(rows))
-            self._bets = Bets(alpha=_SHARED * self.alpha).fit(rows, labels)
             self._hull = HullTest().fit(rows, labels)
+            if MomentTest.suits(labels, rows.shape[1]):
+                self._moments = MomentTest().fit(rows, labels)
+            self._bets = Bets(alpha=_HALF * (1.0 - self._for_moments()) * self.alpha).fit(rows, labels)
         self._start()
         return self
 
@@ -158,6 +180,8 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
             # Rounded until a row is seen that is not.
             self._on = np.full(len(GRIDS), True)
             self._bets.reset()
+            if self._moments is not None:
+                self._moments.start()
             self._hull.start(max(self._grid, coarsest(self._on)))
 
     def hull(self) -> tuple[HullTest | None, int]:
@@ -181,12 +205,28 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         check_fitted(self, "testable_")
         return float(np.exp(min(max(self._logs()), 700.0))) if self.testable_ else 1.0
 
-    def _logs(self) -> tuple[float, float]:
-        """Logarithms of the evidence of the hull and of the bets, each less the cost of looking at both."""
-        if not self._bets.testable_:
-            return self._hull.log_evidence, 0.0
-        cost = float(np.log(_SHARED))
-        return max(self._hull.log_evidence + cost, 0.0), max(self._bets.log_evidence_ + cost, 0.0)
+    def _for_moments(self) -> float:
+        """Return the share of the error probability that moments have."""
+        return 0.0 if self._moments is None else _HALF
+
+    def _shares(self) -> tuple[float, float, float]:
+        """Return the shares of the error probability for the hull, the bets and the moments."""
+        rest = 1.0 - self._for_moments()
+        bets = _HALF * rest if self._bets.testable_ else 0.0
+        return rest - bets, bets, self._for_moments()
+
+    def _logs(self) -> tuple[float, float, float]:
+        """Logarithms of the evidence of the hull, the bets and the moments, each less the cost of looking at all."""
+        found = (
+            self._hull.log_evidence,
+            self._bets.log_evidence_ if self._bets.testable_ else 0.0,
+            0.0 if self._moments is None else self._moments.log_evidence,
+        )
+        hull, bets, of_moments = (
+            max(log + math.log(share), 0.0) if share > 0.0 else 0.0
+            for log, share in zip(found, self._shares(), strict=True)
+        )
+        return hull, bets, of_moments
 
     def reset(self) -> None:
         """Forget the stream, and the alarm; keep the holdout.
@@ -226,8 +266,11 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         elif self._hull.grid > 0:
             alike = normalised(rows)
         self._hull.add(alike)
-        if self._bets.testable_ and self._hull.grid == self._grid:
-            self._bets.take_in(alike, rounds)
+        if self._hull.grid == self._grid:
+            if self._bets.testable_:
+                self._bets.take_in(alike, rounds)
+            if self._moments is not None:
+                self._moments.add(alike)
         if not self.alarm_ and max(self._logs()) >= -np.log(self.alpha):
             self.alarm_, self.since_ = True, self.rounds_
 
@@ -248,12 +291,24 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=2):
         check_fitted(self, "testable_")
         if not self.testable_:
             return []
-        of_hull, of_bets = self._logs()
-        found = self._bets.explain() if of_bets > of_hull else []
-        if of_hull >= of_bets and of_hull > 0.0:
-            found = to_findings(self._hull.findings, np.zeros((0, 0)))
-        share = _SHARED if self._bets.testable_ else 1.0
+        logs = self._logs()
+        if max(logs) == 0.0:
+            return []
+        strongest = logs.index(max(logs))
+        if strongest == 1:
+            found = self._bets.explain()
+        else:
+            of = self._hull if strongest == 0 or self._moments is None else self._moments
+            found = to_findings(of.findings, np.zeros((0, 0)))
+        share = self._shares()[strongest]
         return [finding._replace(evidence=share * finding.evidence) for finding in found]
+
+    def get_state(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_state().items() if name != "_moments" or value is not None}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        self._moments = None
+        return super().set_state(state)
 
 
 def _untestable(labels: IntArray, n_classes: int, names: Sequence[Any] | None) -> str:

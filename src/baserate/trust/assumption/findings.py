@@ -16,6 +16,7 @@ NUMBERS = 8
 """Number of numbers that a finding is stored as."""
 _KEPT = 3  # findings that are kept
 _OF_HULL = {"confidence": -1.0, "outputs": -2.0}
+_SPREAD = -3.0  # of class 0; of the next one, a whole number less
 _LARGEST_LOG = 700.0
 
 
@@ -29,7 +30,8 @@ class Finding(NamedTuple):
     score : str
         ``"doubt"``, one minus the largest probability; ``"strangeness"``, the distance of the log-probabilities to the
         nearest reference row of the holdout; ``"log-probability of class j"``, the one that deviates most in the past
-        of the stream, if the evidence comes from a direction learned from it; ``"confidence"``, the largest probability
+        of the stream, if the evidence comes from a direction learned from it, or from means; ``"squared deviation of
+        the log-probability of class j"``, in variances of the holdout; ``"confidence"``, the largest probability
         among those of the same predicted class in the holdout; or ``"outputs"``, the place among all outputs.
     above : float or None
         The region has scores above this; None stands for the mean score, scaled to 0 to 1. For ``"confidence"`` it is
@@ -80,12 +82,17 @@ FINDING = (Maybe(Whole()), Text(), Maybe(Number()), Flag(), _REAL, _REAL, _REAL,
 
 def is_finding(values: Sequence[Any], n_classes: int) -> bool:
     """Return whether a finding out of a file is about a class that there is, and a score."""
-    named = (*SCORES, *_OF_HULL, *(_of_class(c) for c in range(n_classes)))
+    of_classes = (name for c in range(n_classes) for name in (_of_class(c), _spread_of(c)))
+    named = (*SCORES, *_OF_HULL, *of_classes)
     return (values[0] is None or values[0] < n_classes) and values[1] in named
 
 
 def _of_class(c: int) -> str:
     return f"log-probability of class {c}"
+
+
+def _spread_of(c: int) -> str:
+    return f"squared deviation of the {_of_class(c)}"
 
 
 class ScoreTest(NamedTuple):
@@ -147,6 +154,20 @@ def neighbourhood_finding(
     return np.array([[predicted, _OF_HULL["outputs"], about, side, share, expected, error, evidence]])
 
 
+def moment_finding(c: int, spread: bool, mean: float, expected: float, error: float, evidence: float) -> FloatArray:
+    """Return as a row of numbers that the mean log-probability of a class has moved, or its spread."""
+    score = _SPREAD - c if spread else float(len(SCORES) + c)
+    return np.array([[EVERY, score, GRADED, float(mean < expected), mean, expected, error, evidence]])
+
+
+def are_moment_findings(numbers: FloatArray, n_classes: int) -> bool:
+    """Return whether rows of numbers, out of a file, stand for findings of `MomentTest`."""
+    predicted, score, about, side = numbers.T[:4]
+    classes = np.arange(n_classes)
+    whole = (predicted == EVERY) & (about == GRADED) & np.isin(side, [0.0, 1.0]) & (numbers[:, -1] >= 0.0)
+    return bool((whole & np.isin(score, np.append(len(SCORES) + classes, _SPREAD - classes))).all())
+
+
 def are_findings(numbers: FloatArray, n_classes: int, n_edges: int) -> bool:
     """Return whether rows of numbers, out of a file, stand for findings."""
     predicted, score, edge, side, _, _, _, evidence = numbers.T
@@ -167,6 +188,11 @@ def to_findings(numbers: FloatArray, edges: FloatArray) -> list[Finding]:
     """Turn rows of numbers into findings."""
     found = []
     for predicted, score, edge, side, share, expected, error, evidence in numbers.tolist():
+        if score <= _SPREAD:
+            found.append(
+                Finding(None, _spread_of(int(_SPREAD - score)), None, side == 0, share, expected, error, evidence)
+            )
+            continue
         if score < 0.0:
             named = next(name for name, code in _OF_HULL.items() if code == score)
             place = None if predicted == EVERY else int(predicted)

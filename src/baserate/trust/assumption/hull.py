@@ -163,7 +163,7 @@ def _fits_together(saved: Saved) -> str:
     return ""
 
 
-class HullTest(Component, saved_as="assumption_hull"):
+class HullTest(Component, saved_as="assumption_hull", layout=2):
     """Tests whether a stream's outputs are a mixture of the holdout's classes, by counts in cells.
 
     It looks at the whole stream each time it has grown by half, and at windows of 500 and of 2,000 samples. Its error
@@ -190,6 +190,18 @@ class HullTest(Component, saved_as="assumption_hull"):
         may_be_empty=True,
         check=_fits_together,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which knew fewer grids; on finer ones the holdout counts as it is."""
+        if not state:
+            return params, state
+        holdouts = np.asarray(state["_holdouts"])
+        more = len(GRIDS) + 1 - len(holdouts)
+        grid = state["grid"] + (more if state["grid"] else 0)
+        return params, {**state, "grid": grid, "_holdouts": np.insert(holdouts, [1] * more, holdouts[0], axis=0)}
 
     def fit(self, proba: FloatArray, labels: IntArray) -> Self:
         """Learn the classes of a holdout that has every class, and start anew."""

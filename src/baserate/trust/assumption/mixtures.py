@@ -91,27 +91,13 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
     """Return the mixture of classes that is nearest to a stream's counts, (cells,)."""
     n, mix = float(counts.sum()), start.copy()
     shares = counts / n
-    linear, differences, most = np.empty(len(mix)), shares - of.means, np.zeros(len(mix))
+    differences, most = shares - of.means, np.zeros(len(mix))
     for c in of.thin.nonzero()[0]:
         most[c] = _room(shares, n, of.smooth[c])
     for _ in range(_PASSES):
         pulls = _pulls(differences, of, mix, most, n)
         products = pulls @ differences.T
-        # With ``E = mix' H mix`` the distance, a mix that need not sum to one has the least of ``E + w (1 - sum)^2``
-        # in the direction of the nearest one that does, for any w.
-        widest = float(products.diagonal().max())
-        widest = widest if widest > 0.0 else 1.0
-        matrix = 0.5 * (products + products.T) + widest
-        matrix.ravel()[:: len(mix) + 1] += _RIDGE * widest
-        linear[:] = widest
-        everywhere: FloatArray = np.linalg.solve(matrix, linear).astype(np.float64, copy=False)
-        if everywhere.min() > 0.0:
-            mix = everywhere
-        elif len(mix) == 2:
-            mix = (everywhere > 0.0).astype(np.float64)  # one of two is not needed, so that all is of the other
-        else:  # some class is not needed; first files often do without this, which takes long to compile
-            minimise_quadratic(matrix, linear, mix)
-        mix /= mix.sum()
+        mix = least(products, mix)
     residual, chi2 = shares - mix @ of.means, max(float(mix @ products @ mix), 0.0)
     z, errors = np.zeros(len(of.contrasts)), np.zeros(len(of.contrasts))
     if len(z) > 0:
@@ -121,6 +107,29 @@ def nearest(counts: FloatArray, of: System, start: FloatArray) -> Nearest:
         told = variance > _UNTOLD * _variances(of.contrasts, of, mix, most, n)
         z[told] = (of.contrasts @ residual)[told] / errors[told]
     return Nearest(mix, residual, chi2, z, errors)
+
+
+def least(products: FloatArray, guess: FloatArray) -> FloatArray:
+    """Return the shares of classes for which ``mix' products mix`` is least; they sum to one.
+
+    `products` are those of the differences from each class, by the inverse of the covariance. The guess may be changed.
+    """
+    mix = guess
+    # With ``E = mix' H mix`` the distance, a mix that need not sum to one has the least of ``E + w (1 - sum)^2``
+    # in the direction of the nearest one that does, for any w.
+    widest = float(products.diagonal().max())
+    widest = widest if widest > 0.0 else 1.0
+    matrix = 0.5 * (products + products.T) + widest
+    matrix.ravel()[:: len(mix) + 1] += _RIDGE * widest
+    linear = np.full(len(mix), widest)
+    everywhere: FloatArray = np.linalg.solve(matrix, linear).astype(np.float64, copy=False)
+    if everywhere.min() > 0.0:
+        mix = everywhere
+    elif len(mix) == 2:
+        mix = (everywhere > 0.0).astype(np.float64)  # one of two is not needed, so that all is of the other
+    else:  # some class is not needed; first files often do without this, which takes long to compile
+        minimise_quadratic(matrix, linear, mix)
+    return np.asarray(mix / mix.sum())
 
 
 def _room(shares: FloatArray, n: float, smooth: FloatArray) -> float:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from baserate.protocols import FloatArray
 
-GRIDS = ("float16", "3 decimals", "2 decimals")
+GRIDS = ("6 decimals", "5 decimals", "4 decimals", "float16", "3 decimals", "2 decimals")
 """Grids, from fine to coarse; grid 0 is none, grid 1 the first of these."""
-_DECIMALS = {2: 3, 3: 2}
+_DECIMALS = {1: 6, 2: 5, 3: 4, 5: 3, 6: 2}
 _NEAR = 1e-4  # of a step of the grid
+_SINGLE, _AT_MOST = 6e-8, 0.006  # error of what was kept in single precision; more of a step would take in all rows
 _SPREAD = 10  # rows that were normalised after rounding had sums of 1 plus or minus as many steps
 
 
@@ -37,16 +38,21 @@ def on_grids(proba: FloatArray) -> NDArray[np.bool_]:
     Examples
     --------
     >>> on_grids(np.array([[0.25, 0.75], [0.1, 0.9]])), on_grids(np.array([[0.2468, 0.7532]]))
-    (array([False,  True,  True]), array([False, False, False]))
+    (array([ True,  True,  True, False,  True,  True]), array([False, False,  True, False, False, False]))
     """
     return np.asarray(row_grids(proba).all(axis=0))
 
 
 def row_grids(proba: FloatArray) -> NDArray[np.bool_]:
     """Return which rows are on each of `GRIDS`, (n, grids)."""
-    return np.column_stack(
-        [_on_float16(proba), *(_on_decimals(proba, 10**decimals) for decimals in _DECIMALS.values())]
-    )
+    found = [_on_decimals(proba, 10**decimals) for decimals in _DECIMALS.values()]
+    found.insert(GRIDS.index("float16"), _on_float16(proba))
+    return np.column_stack(found)
+
+
+def from_three_grids(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return flags of all grids, (n, grids), given those of files that knew only the coarsest three."""
+    return np.column_stack([np.zeros((len(on), len(GRIDS) - on.shape[1]), dtype=bool), on])
 
 
 def coarsest(on: NDArray[np.bool_]) -> int:
@@ -62,11 +68,11 @@ def _on_float16(proba: FloatArray) -> NDArray[np.bool_]:
 
 
 def _on_decimals(proba: FloatArray, steps: int) -> NDArray[np.bool_]:
-    on = np.zeros(len(proba), dtype=bool)
+    on, near = np.zeros(len(proba), dtype=bool), min(max(_NEAR, _SINGLE * steps), _AT_MOST)
     left = np.arange(len(proba))
     for more in sorted(range(-_SPREAD, _SPREAD + 1), key=abs):
         scaled = proba[left] * (steps + more)
-        fits = (np.abs(scaled - np.round(scaled)) <= _NEAR).all(axis=1)
+        fits = (np.abs(scaled - np.round(scaled)) <= near).all(axis=1)
         on[left[fits]] = True
         left = left[~fits]
         if len(left) == 0:

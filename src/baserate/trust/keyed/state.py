@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from baserate.protocols import FloatArray, IntArray
 from baserate.state.declarations import LONGEST, Array, Fields, flags, floats, ints
 from baserate.trust.assumption.hull import MOST_EVIDENCE, WINDOWS
-from baserate.trust.assumption.rounding import GRIDS
+from baserate.trust.assumption.rounding import GRIDS, from_three_grids
 from baserate.trust.prediction_powered import LabelledSums
 
 PARTS = 4
@@ -90,6 +90,11 @@ def new_state(n: int, k: int, n_cells: int) -> State:
     state.alarms[:, 0] = -1
     state.last[:, 0] = -1.0
     return state
+
+
+def with_all_grids(saved: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a file that knew only three grids as they are saved now."""
+    return {**saved, "on_grid": from_three_grids(np.asarray(saved["on_grid"]))} if saved else saved
 
 
 def saved_arrays(n_cells: int) -> Fields:

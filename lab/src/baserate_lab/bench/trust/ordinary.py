@@ -123,6 +123,7 @@ def _normalised(rows: FloatArray) -> FloatArray:
 
 HABITS: dict[str, Callable[[Play, np.random.Generator], Play]] = {
     "as it is": lambda play, _: play,
+    "4 decimals": lambda play, _: play._replace(stream=_normalised(np.round(play.stream, 4))),
     "2 decimals": lambda play, _: play._replace(stream=_normalised(np.round(play.stream, 2))),
     "3 decimals": lambda play, _: play._replace(stream=_normalised(np.round(play.stream, 3))),
     "float16": lambda play, _: play._replace(stream=play.stream.astype(np.float16).astype(np.float64)),
