@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .kills import kills
+from .kills import STREAMS, kills
 
 ALL = ["baserate", "packed identity", "identity"]
 BIG = {"keys": 100_000, "rows": 300_000, "kinds": ALL}
@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/baserate-spark-proof"), help="where queries are kept")
     parser.add_argument("--kills", type=int, default=12, help="of each of two streams")
+    parser.add_argument("--streams", nargs="*", choices=STREAMS, default=[*STREAMS], help="to kill")
     parser.add_argument("--seconds", type=float, default=3600.0, help="after which nothing new is begun")
     parser.add_argument("--only", nargs="*", choices=["kills", *RUNS], default=["kills", *RUNS])
     asked = parser.parse_args()
@@ -46,7 +47,7 @@ def main():
     results["machine"] = {"cores": 2, "python": platform.python_version()}
     for part in asked.only:
         if part == "kills":
-            kills(asked.folder, asked.kills, results.setdefault("kills", {}), asked.seconds)
+            kills(asked.folder, asked.kills, results.setdefault("kills", {}), asked.seconds, asked.streams)
         else:
             speed(part, results.setdefault("speed", {}))
         asked.out.write_text(json.dumps(results, indent=1) + "\n")
