@@ -27,12 +27,17 @@ def milliseconds(call, times):
     return min(took)
 
 
-def measured(options, rounds):
-    """Move a bucket as the measurement with Spark does; return milliseconds a micro-batch, and bytes a key."""
+def planned(options, rounds):
+    """Return the plan of a profile."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HoldoutWarning)
         adapter = fit_adapter(holdout(), PROBA, options, read_rounds(rounds))
-    plan = make_plan(adapter, read_rounds(rounds), names=NAMES)
+    return make_plan(adapter, read_rounds(rounds), names=NAMES)
+
+
+def measured(options, rounds):
+    """Move a bucket as the measurement with Spark does; return milliseconds a micro-batch, and bytes a key."""
+    plan = planned(options, rounds)
     batches = [micro_batch(i, ROWS if i else WARM * ROWS, KEYS) for i in range(BATCHES)]
     blob, took, sizes = None, [], []
     for i, table in enumerate(batches):
@@ -49,11 +54,22 @@ def measured(options, rounds):
     }
 
 
+def bytes_of_long_streams(options, rounds):
+    """Return bytes a key after 8,000 rows a key, and half a round that waits."""
+    plan, blob = planned(options, rounds), None
+    for i in range(16):
+        rows = 500 + (rounds // 2 if i == 15 else 0)
+        blob = process(blob, micro_batch(i, rows * KEYS, KEYS), plan, COLUMNS).blob
+    return round(len(blob) / KEYS)
+
+
 def main():
     """Print the figures of each profile."""
     for name, options in {"everything on": {}, "light": tracked_options({"light": True})}.items():
         for rounds in (10, 100):
-            print(name, f"rounds of {rounds}:", measured(options, rounds), file=sys.stdout)
+            found = measured(options, rounds)
+            found["bytes a key of long streams"] = bytes_of_long_streams(options, rounds)
+            print(name, f"rounds of {rounds}:", found, file=sys.stdout, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,25 @@ ALL = ["baserate", "packed identity", "identity"]
 BIG = {"keys": 100_000, "rows": 300_000, "kinds": ALL}
 RUNS = {
     "100,000 keys": {**BIG, "batches": 14, "bank": True, "most_seconds": 1500},
-    "100,000 keys, light": {**BIG, "batches": 6, "light": True},
-    "1,000 keys": {**BIG, "keys": 1_000, "batches": 6},
-    "10,000 keys": {**BIG, "keys": 10_000, "batches": 6},
-    "10,000 keys, three rows a key": {**BIG, "keys": 10_000, "rows": 30_000, "batches": 8, "bank": True},
-    "1,000 keys, three rows a key": {**BIG, "keys": 1_000, "rows": 3_000, "batches": 8, "bank": True},
-    "10,000 keys, no changelog": {**BIG, "keys": 10_000, "rows": 30_000, "batches": 8, "changelog": False},
+    "100,000 keys, light": {**BIG, "batches": 4, "light": True, "kinds": ["baserate", "identity"]},
+    "1,000 keys": {**BIG, "keys": 1_000, "batches": 4},
+    "10,000 keys": {**BIG, "keys": 10_000, "batches": 4},
+    "10,000 keys, three rows a key": {**BIG, "keys": 10_000, "rows": 30_000, "batches": 7, "bank": True},
+    "1,000 keys, three rows a key": {**BIG, "keys": 1_000, "rows": 3_000, "batches": 7, "bank": True},
+    "10,000 keys, no changelog": {
+        **BIG,
+        "keys": 10_000,
+        "rows": 30_000,
+        "batches": 7,
+        "changelog": False,
+        "kinds": ["baserate", "identity"],
+    },
+    "one state a key, 3,000 keys": {
+        "keys": 3_000,
+        "rows": 9_000,
+        "batches": 3,
+        "kinds": ["baserate", "one state a key"],
+    },
     "one state a key": {"keys": 1_000, "rows": 3_000, "batches": 4, "kinds": ["baserate", "one state a key"]},
 }
 """Each in a process of its own; three rows a key in a micro-batch where there are 100,000 keys."""

@@ -74,18 +74,32 @@ def descendants(pid):
     return found
 
 
-def kill(job, kind, rng):
+def parent_of(pid):
+    """Return the process that started one, or 0 where it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def kill(job, kind):
     """Kill a part of the query at once; return how many processes that were."""
     below = descendants(job.pid)
-    workers = [pid for pid, line in below.items() if "pyspark" in line and "daemon" in line]
+    daemons = {pid for pid, line in below.items() if "pyspark" in line and "daemon" in line}
+    workers = [pid for pid in daemons if parent_of(pid) in daemons]
     chosen = {
         "driver": [job.pid],
         "jvm": [pid for pid, line in below.items() if "java" in line.split(" ", 1)[0]],
-        "worker": [rng.choice(workers)] if workers else [],
+        "worker": workers,  # all of them, as some only wait
     }[kind]
+    killed = 0
     for pid in chosen:
-        os.kill(pid, signal.SIGKILL)
-    return len(chosen)
+        try:
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+        except ProcessLookupError:
+            continue  # it has ended meanwhile
+    return killed
 
 
 def end(job, below):
@@ -109,14 +123,16 @@ def kill_once(folder, name, rng, kind):
     if job.poll() is not None:
         return None  # it had finished
     below, at = descendants(job.pid), committed(folder, name)
-    n = kill(job, kind, rng)
-    if kind == "worker":  # Spark notices, and gives up: its one try of the task is over
+    n = kill(job, kind)
+    went_on = False
+    if kind == "worker":  # Spark notices, and gives up, as its one try of a task is over; unless all were waiting
         try:
-            job.wait(timeout=120)
+            job.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            n = 0
+            went_on = committed(folder, name) > at
     end(job, below)
-    return {"stream": name, "kind": kind, "killed": n, "after": round(wait, 2), "committed": at}
+    found = {"stream": name, "kind": kind, "killed": n, "after": round(wait, 2), "committed": at}
+    return found | ({"went_on": went_on} if kind == "worker" else {})
 
 
 def finished(folder, name):
