@@ -58,8 +58,13 @@ def _start(folder, name, **options):
 
 
 def _run(folder, name, **options):
-    out, errors = _start(folder, name, **options).communicate(timeout=240)
-    return out, errors
+    job = _start(folder, name, **options)
+    try:
+        return job.communicate(timeout=480)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.communicate()
+        raise
 
 
 def _answered(out):

@@ -90,16 +90,38 @@ def lied(change):
         lambda one: one.__setitem__(0, "|O8"),
         lambda one: one.__setitem__(1, [-1, *one[1][1:]]),
         lambda one: one.__setitem__(1, [2**40]),
-        lambda one: one.__setitem__(2, one[2] + 8),
-        lambda one: one.__setitem__(2, -8),
-        lambda one: one.__setitem__(2, 2**40),
-        lambda one: one.__setitem__(3, False),
-        lambda one: (one.__setitem__(1, [2**33]), one.__setitem__(3, False)),
+        lambda one: one.__setitem__(2, "<u2"),
+        lambda one: one.__setitem__(2, "|O8"),
+        lambda one: one.__setitem__(4, one[4] + 8),
+        lambda one: one.__setitem__(4, -8),
+        lambda one: one.__setitem__(4, 2**40),
+        lambda one: one.__setitem__(5, False),
+        lambda one: (one.__setitem__(1, [2**33]), one.__setitem__(5, False)),
     ],
 )
 def test_a_blob_that_describes_other_arrays_is_refused(change):
     with pytest.raises(ValueError, match="a blob "):
         unpack(lied(change), "a blob")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        ([3], "u1"),
+        ([-1, 254], "u1"),
+        ([-1, 255], "u2"),
+        ([10**15, 10**15 + 65_536], "u4"),
+        ([-(2**63), 2**63 - 1], "i8"),
+        ([0, 2**32], "i8"),
+        ([-(2**63), -(2**63) + 7], "u1"),
+    ],
+)
+def test_whole_numbers_take_as_few_bytes_as_they_need(numbers, kind):
+    from baserate.integrations.spark import blobs
+
+    narrow, least = blobs._narrowed(np.array(numbers))
+    assert narrow.dtype == np.dtype(kind)
+    assert (narrow.astype(np.int64) + np.int64(least)).tolist() == numbers
 
 
 @pytest.mark.parametrize("n", [0, 1, 6, 7, 8, 13, 14, 15, 49, 1000])

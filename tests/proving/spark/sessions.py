@@ -22,11 +22,12 @@ def open_session(changelog=True):
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "4g")
         .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.streaming.pollingDelay", "500ms")  # of queries that wait while another one is measured
+        .config("spark.sql.streaming.pollingDelay", "2s")  # of queries that wait while another one is measured
         .config(
             "spark.sql.streaming.stateStore.providerClass",
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",

@@ -24,9 +24,10 @@ _BITS = 7  # of each byte: Spark hands bytes from Java to Python as text, in whi
 _BEGIN = len(_MAGIC) + 16  # the number of bytes is written as text
 _TRIED = 16_384  # bytes of an array that are compressed to see whether all of it should be
 _SMALL = 512  # bytes of an array that is left as it is
-_WORTH = 0.7  # part that is left of what is compressed, at most
+_WORTH = 0.88  # part that is left of what is compressed, at most
 _MOST = 256  # times as many bytes as a blob has, of its arrays together: LZ4 itself can do no more
 _ALIGNED = 8
+_NARROW = [np.dtype(kind) for kind in ("u1", "u2", "u4")]  # whole numbers of eight bytes, which need fewer
 
 
 def pack(obj: Component) -> bytes:
@@ -34,8 +35,9 @@ def pack(obj: Component) -> bytes:
     manifest, arrays = encoded(obj)
     described, parts = [], []
     for array in arrays:
-        data, whole = _stored(array)
-        described.append([array.dtype.str, list(array.shape), len(data), whole])
+        narrow, least = _narrowed(array)
+        data, whole = _stored(narrow)
+        described.append([array.dtype.str, list(array.shape), narrow.dtype.str, least, len(data), whole])
         parts += [data, bytes(-len(data) % _ALIGNED)]
     head = json.dumps([manifest, described]).encode()
     head += b" " * (-len(head) % _ALIGNED)
@@ -49,6 +51,15 @@ def unpack(blob: bytes, name: str) -> Any:
     if blob[:2] != b"PK":
         blob = pyarrow().CompressedInputStream(pyarrow().BufferReader(blob), "lz4").read()
     return loads(blob, name=name)
+
+
+def _narrowed(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
+    """Return whole numbers less the least of them, in as few bytes as they need, and the least; others as they are."""
+    if array.dtype != np.int64 or not array.size:
+        return array, 0
+    least = int(array.min())
+    kind = np.min_scalar_type(int(array.max()) - least)
+    return (array - least).astype(kind) if kind.itemsize < 8 else array, least if kind.itemsize < 8 else 0
 
 
 def _stored(array: np.ndarray[Any, Any]) -> tuple[Any, bool]:
@@ -100,12 +111,14 @@ def _read(data: NDArray[np.uint8]) -> tuple[Any, list[np.ndarray[Any, Any]]]:
     end = _ALIGNED + int.from_bytes(data[:_ALIGNED].tobytes(), "little")
     manifest, described = json.loads(data[_ALIGNED:end].tobytes())
     arrays, at, total = [], end, 0
-    for kind, shape, size, whole in described:
-        dtype = np.dtype(kind)
-        n = math.prod(shape) * dtype.itemsize
-        total += n
+    for kind, shape, narrow, least, size, whole in described:
+        dtype, held = np.dtype(kind), np.dtype(narrow)
+        n = math.prod(shape) * held.itemsize
+        total += math.prod(shape) * dtype.itemsize
         if dtype.kind not in "fiubU" or not dtype.isnative or dtype.hasobject or min(shape, default=0) < 0:
             raise UnreadableError(f"holds an array of {dtype} {shape}, which baserate does not write")
+        if held != dtype and (dtype != np.int64 or held not in _NARROW):
+            raise UnreadableError(f"holds an array of {dtype} as {held}, which baserate does not write")
         if not 0 <= size <= len(data) - at or total > _MOST * len(data) or (whole and size != n):
             raise UnreadableError(f"holds an array of {size} bytes whose header says {dtype} {shape}")
         stored: Any = data[at : at + size]
@@ -113,6 +126,7 @@ def _read(data: NDArray[np.uint8]) -> tuple[Any, list[np.ndarray[Any, Any]]]:
             stored = _codec().decompress(stored, decompressed_size=n)
             if stored.size != n:
                 raise UnreadableError(f"holds an array of {stored.size} bytes whose header says {dtype} {shape}")
-        arrays.append(np.frombuffer(stored, dtype, math.prod(shape)).reshape(shape))
+        array = np.frombuffer(stored, held, math.prod(shape)).reshape(shape)
+        arrays.append(array if held == dtype else array.astype(dtype) + np.int64(least))
         at += size + -size % _ALIGNED
     return manifest, arrays
