@@ -94,3 +94,20 @@ def test_a_damaged_state_is_refused(name, wrong):
     setattr(watch, name, wrong)
     with pytest.raises(ValueError, match="ExplainedShare"):
         loads(dumps(watch))
+
+
+def test_rows_in_cells_that_no_class_was_ever_in_stay_unexplained():
+    """The model's confidence of class 0 was never low in the holdout; now it is, for half of the rows."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    high = 0.9 + 0.09 * rng.random(400)
+    proba = np.column_stack([np.where(y == 0, high, 0.001), np.where(y == 0, 1.0 - high, 0.999)])
+    watch = ExplainedShare().fit(proba[y == 0].repeat(2, axis=0), np.tile([0, 1], 200))
+    rows = np.column_stack([np.full(3000, 0.2), np.full(3000, 0.8)])
+    watch.update(rows)
+    assert watch.share_ < 0.25
+    assert watch.unexplained_
+    assert not watch.explained_
+    assert np.isfinite(watch._mix).all()
+    assert watch._mix.sum() == pytest.approx(1.0)
+    loads(dumps(watch))

@@ -16,7 +16,9 @@ BLOCK = 1000
 ENOUGH = 0.8
 """Explained share from which on the change counts as one of the class mix."""
 _OVER = 0.7  # below which it no longer does
+_HARDLY = 0.25  # explained share below which the change counts as none of the class mix
 _LARGE = 0.5  # least change of outputs, as chi2 per sample: a smaller one is not worth explaining
+_SOME = 0.1  # the same for a change that is left unexplained
 _FADES = 0.25  # part of the sums that each block replaces
 _PSEUDO = 2.0  # samples, spread as the whole holdout is, that stand beside those of each class
 _PASSES = 30  # of expectation-maximisation; each block goes on from the mix of the one before
@@ -49,6 +51,8 @@ class ExplainedShare(Component, saved_as="explained_share"):
     explained_ : bool
         True if the outputs have changed much, and a class mix explains at least 80 % of it; until it explains less than
         70 %.
+    unexplained_ : bool
+        True if the outputs have changed, and a class mix explains less than a quarter of it.
 
     Examples
     --------
@@ -120,6 +124,10 @@ class ExplainedShare(Component, saved_as="explained_share"):
         before, after = self._changes
         return max(1.0 - float(after / before), 0.0) if before > 0.0 else 0.0
 
+    @property
+    def unexplained_(self) -> bool:
+        return bool(self._changes[0] >= _SOME * BLOCK) and self.share_ < _HARDLY
+
     def update(self, proba: ArrayLike) -> None:
         """Count samples.
 
@@ -181,11 +189,16 @@ def _compare(counts: FloatArray, cells: FloatArray, source: FloatArray, mix: Flo
                 change += (counts[j] - total * expected[j]) ** 2 / max(total * expected[j], _LEAST)
             out[0 if round_ == 0 else 1] = change
             continue
+        lost = 0.0  # the share of cells that no class has ever been in
+        for j in range(m):
+            if counts[j] > 0.0 and not expected[j] > 0.0:
+                lost += counts[j] / total
         for c in range(k):
             new[c] = 0.0
             for j in range(m):
-                if counts[j] > 0.0:
+                if counts[j] > 0.0 and expected[j] > 0.0:
                     new[c] += mix[c] * cells[c, j] * counts[j] / (expected[j] * total)
         for c in range(k):
-            mix[c] = new[c]
+            if lost < 1.0 - 1e-9:
+                mix[c] = new[c] / (1.0 - lost)
     out[1] = min(out[1], out[0])

@@ -276,8 +276,8 @@ class TrustMonitor(Component, saved_as="trust_monitor"):
         if alarm:
             self._past_evidence, self._past_findings = self.check_.evidence_, self.check_.explain()
             self.check_.reset()  # so that it can tell when the alarm is over
-        explained = self.checks_ and self.explained_.explained_
-        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds, explained)
+        shares = (self.explained_.explained_, self.explained_.unexplained_) if self.checks_ else (False, False)
+        verdict = Verdict(alarm, self.dependence_.dependent_, self._n_rounds, *shares)
         self._n_rows, self._n_rounds, self._begins = 0, 0, False
         return verdict
 

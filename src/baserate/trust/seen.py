@@ -46,9 +46,12 @@ class Verdict(NamedTuple):
         Over how many rounds they were looked at.
     explained : bool
         Whether a class mix explains nearly all of a large change of the outputs.
+    unexplained : bool
+        Whether it explains hardly any of one.
     """
 
     alarm: bool
     dependent: bool
     rounds: int
     explained: bool = False
+    unexplained: bool = False

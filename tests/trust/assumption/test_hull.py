@@ -35,6 +35,20 @@ def test_more_classes_than_groups_share_cells():
     assert counts[len(cells.centres) :].sum() == 400
 
 
+def test_windows_of_a_long_stream_are_larger():
+    """So that looks become rarer, and each keeps its worth."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % K
+    hull = HullTest().fit(outputs(rng, y), y)
+    turns = []
+    for _ in range(24):
+        hull.add(outputs(rng, rng.integers(K, size=2500)))
+        turns.append(hull._turns.tolist())
+    assert turns[3] == [0, 4, 4]  # each time that 2,500 samples were added
+    assert turns[-1] == [0, 24, 14]  # from 20,000 on, an eighth of the stream is more than 2,500
+    assert dumps(loads(dumps(hull))) == dumps(hull)
+
+
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

@@ -98,6 +98,14 @@ def test_saved_and_loaded_it_goes_on(k):
     assert dumps(test) == dumps(MomentTest().fit(rows, y))
 
 
+def test_of_a_long_stream_fewer_samples_are_taken():
+    rng = np.random.default_rng(0)
+    test = shown(fitted(rng), outputs(rng, rng.integers(K, size=5000)))
+    assert test._sizes.tolist() == [5000, 1000]
+    shown(test, outputs(rng, rng.integers(K, size=4000)))
+    assert test._sizes.tolist() == [6008, 0]  # 16 parts of 63, with which the window is full
+
+
 def test_products_take_more_than_two_classes_and_a_holdout_that_is_large():
     rng = np.random.default_rng(0)
     assert [len(of.places) for of in fitted(rng, 1000).classes()] == [2 * K, K + K * (K + 1) // 2]

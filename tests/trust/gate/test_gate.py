@@ -108,6 +108,16 @@ def test_samples_that_repeat_each_other_switch_it_off_even_where_a_class_mix_exp
     assert (gate.off_, gate.weight_) == (False, 0.75)  # an alarm, explained by a class mix
 
 
+def test_an_alarm_that_no_class_mix_explains_leaves_nothing():
+    gate = fitted()
+    gate.update(FAR, unexplained=True)
+    assert gate.weight_ == 1.0  # without an alarm it does not matter
+    gate.update(FAR, alarm=True)
+    assert (gate.weight_, gate.off_, gate.active_) == (0.0, False, True)
+    gate.update(FAR, unexplained=False)
+    assert gate.weight_ == 0.5
+
+
 def test_after_a_long_silence_an_alarm_does_not_last_for_ever():
     gate = fitted()
     gate.update(FAR, rounds=100_000)

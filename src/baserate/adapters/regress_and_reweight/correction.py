@@ -180,7 +180,12 @@ class Correction(Component, saved_as="correction", layout=2):
             return
         if verdict is not None:
             gate.take_in(
-                self.prior_, verdict.alarm, verdict.rounds, dependent=verdict.dependent, explained=verdict.explained
+                self.prior_,
+                verdict.alarm,
+                verdict.rounds,
+                dependent=verdict.dependent,
+                explained=verdict.explained,
+                unexplained=verdict.unexplained,
             )
             self._decided(rounds)
             return

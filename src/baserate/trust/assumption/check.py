@@ -271,7 +271,7 @@ class AssumptionCheck(Component, saved_as="assumption_check", layout=3):
                 self._bets.take_in(alike, rounds)
             if self._moments is not None:
                 self._moments.add(alike)
-        if not self.alarm_ and max(self._logs()) >= -np.log(self.alpha):
+        if not self.alarm_ and max(self._logs()) >= -math.log(self.alpha):
             self.alarm_, self.since_ = True, self.rounds_
 
     def comparable(self, rows: FloatArray) -> FloatArray | None:

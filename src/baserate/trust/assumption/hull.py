@@ -6,6 +6,7 @@ classes apart only makes the set of mixtures thinner. What is not known of the c
 part of the covariance that distances are measured by.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +24,8 @@ from baserate.trust.assumption.rounding import GRIDS, rounded
 
 WINDOWS = (0, 500, 2000)
 """Samples after which a window starts anew; 0 for the whole stream."""
+PARTS = (1, 32, 8)
+"""As which part of the whole stream a window starts anew, once that is more."""
 _FIRST, _GROWTH = 200.0, 1.5  # samples at the first look at the whole stream, and their ratio from look to look
 _WHOLE, _WINDOW = 0.4, 0.3  # shares of the error probability for the whole stream and for each other window
 MOST_EVIDENCE = float(np.log(1e6))
@@ -31,6 +34,10 @@ MOST_EVIDENCE = float(np.log(1e6))
 
 def _due(look: int) -> float:
     return _FIRST * _GROWTH**look
+
+
+def _full(window: int, sizes: Sequence[int]) -> bool:
+    return sizes[window] >= max(WINDOWS[window], sizes[0] // PARTS[window])
 
 
 class Counted(NamedTuple):
@@ -91,8 +98,8 @@ def look_where_due(
         None if there was no look.
     """
     looks, found = _look_at_whole(holdout, counts[0], int(sizes[0]), looks)
-    for window, size in enumerate(sizes[1:].tolist(), start=1):
-        if size >= WINDOWS[window]:
+    for window in range(1, len(WINDOWS)):
+        if _full(window, sizes.tolist()):
             turn = int(turns[window])
             if turn > 0:  # in the first, a window holds what the whole stream does
                 found += _look(holdout, counts[window], _WINDOW / (turn * (turn + 1.0)))
@@ -124,7 +131,7 @@ def looks_are_due(sizes: IntArray, looks: IntArray, places: IntArray) -> NDArray
         place = places[j]
         due[j] = sizes[place, 0] >= _FIRST * _GROWTH ** looks[place]
         for w in range(1, len(WINDOWS)):
-            due[j] |= sizes[place, w] >= WINDOWS[w]
+            due[j] |= sizes[place, w] >= max(WINDOWS[w], sizes[place, 0] // PARTS[w])
     return due
 
 
@@ -156,7 +163,7 @@ def _fits_together(saved: Saved) -> str:
     sizes = state["_sizes"]
     if (state["_counts"].sum(axis=1) != 2 * sizes).any() or (state["_counts"][:, :m].sum(axis=1) != sizes).any():
         return "counts other samples than it says"
-    if sizes[0] >= _due(state["_looks"]) or any(0 < w <= s for w, s in zip(WINDOWS, sizes, strict=True)):
+    if sizes[0] >= _due(state["_looks"]) or any(_full(w, sizes) for w in range(1, len(WINDOWS))):
         return "missed a look"
     if len(state["_findings"]) > 1 or not are_hull_findings(state["_findings"], k):
         return "has findings of other classes"
@@ -166,7 +173,8 @@ def _fits_together(saved: Saved) -> str:
 class HullTest(Component, saved_as="assumption_hull", layout=2):
     """Tests whether a stream's outputs are a mixture of the holdout's classes, by counts in cells.
 
-    It looks at the whole stream each time it has grown by half, and at windows of 500 and of 2,000 samples. Its error
+    It looks at the whole stream each time it has grown by half, and at windows of 500 and of 2,000 samples, later of
+    the 32nd and of the eighth part of the stream. Its error
     probability holds in the limit of many samples, and has been measured; it is no bound at any time.
 
     Attributes

@@ -31,7 +31,8 @@ _FURTHEST = 3.0  # standard deviations from the mean, beyond which a log-probabi
 _DIRECTIONS = 10  # of the log-probabilities of many classes, of which there are squares and products
 _PER_PRODUCT = 8  # rows of the holdout for each function that products take
 _BORROWED = 20.0  # pseudo-rows with the common covariance in that of a class
-_WINDOW = 2000  # samples after which the window begins anew
+_WINDOW, _PART = 2000, 8  # samples after which the window begins anew, later a part of the stream
+_ENOUGH, _ONE_IN = 5000, 4  # samples, from which on every fourth one will do: what is not known is the holdout
 _FIRST, _GROWTH = 400.0, 1.3  # samples at the first look at the whole stream, and their ratio from look to look
 _WHOLE = 0.6  # share of the error probability for the whole stream
 _PASSES = 3  # the covariance depends on the mix, and the mix on the covariance
@@ -117,7 +118,7 @@ def _fits_together(saved: Saved) -> str:
         return "tests with too few samples, or too many classes"
     if saved.sizes["functions"] != k + _n_products(k):
         return "has sums of other functions than it has"
-    if state["_sizes"][0] >= _due(state["_looks"]) or state["_sizes"][1] >= _WINDOW:
+    if state["_sizes"][0] >= _due(state["_looks"]) or state["_sizes"][1] >= _window(state["_sizes"][0]):
         return "missed a look"
     furthest = max(_FURTHEST, _FURTHEST**2 * k) * (1.0 + 1e-9)
     if (np.abs(state["_sums"]) > furthest * state["_sizes"][:, np.newaxis]).any():
@@ -129,6 +130,11 @@ def _fits_together(saved: Saved) -> str:
 
 def _due(looks: int) -> float:
     return _FIRST * _GROWTH**looks
+
+
+def _window(whole: int) -> int:
+    """Return the size of a window of a stream."""
+    return max(_WINDOW, int(whole) // _PART)
 
 
 def _n_products(k: int) -> int:
@@ -144,7 +150,8 @@ class MomentTest(Component, saved_as="assumption_moments"):
     more than ten classes, squares and products are those of their ten leading directions. It takes 20 samples of every
     class, and at most 30 classes.
 
-    It looks at the whole stream each time it has grown by three tenths, and at windows of 2,000 samples. Looks at the
+    It looks at the whole stream each time it has grown by three tenths, and at windows of 2,000 samples, later of
+    the eighth part of the stream. From 5,000 samples on it takes every fourth one. Looks at the
     whole stream rest on the same holdout: the more the stream grows, the more they are alike, and all of them together
     count as about ``3 + 2.8 log(1 + n / 400)`` independent ones, for a holdout of n. Its error probability holds in the
     limit of many samples, and has been measured; it is no bound at any time.
@@ -189,11 +196,11 @@ class MomentTest(Component, saved_as="assumption_moments"):
         logs = np.log(np.maximum(self._proba, _FLOOR))
         self._centre, self._scale = logs.mean(axis=0), np.maximum(logs.std(axis=0), 1e-2)
         k = self._proba.shape[1]
-        self._directions = np.eye(k)
+        self._directions: FloatArray | None = None
         if k > _DIRECTIONS:
             _, found = np.linalg.eigh(np.cov(self._scaled(self._proba).T))
             self._directions = np.ascontiguousarray(found[:, : -_DIRECTIONS - 1 : -1])
-        self._pairs = np.triu_indices(self._directions.shape[1])
+        self._pairs = np.triu_indices(min(k, _DIRECTIONS))
         self._classes: list[Moments] = []
 
     def start(self) -> None:
@@ -214,14 +221,18 @@ class MomentTest(Component, saved_as="assumption_moments"):
         return self
 
     def _scaled(self, rows: FloatArray) -> FloatArray:
-        logs = np.log(np.maximum(rows, _FLOOR))
-        return np.asarray(np.clip((logs - self._centre) / self._scale, -_FURTHEST, _FURTHEST))
+        logs = np.maximum(rows, _FLOOR)
+        np.log(logs, out=logs)
+        logs -= self._centre
+        logs /= self._scale
+        np.maximum(logs, -_FURTHEST, out=logs)
+        return np.minimum(logs, _FURTHEST, out=logs)
 
     def classes(self) -> list[Moments]:
         """Return what the holdout says of each test's functions: of means and squares, and with products."""
         if not self._classes:
             scaled, k = self._scaled(self._proba), self._proba.shape[1]
-            turned = scaled @ self._directions
+            turned = scaled if self._directions is None else scaled @ self._directions
             first, second = self._pairs
             values = np.column_stack([scaled, turned[:, first] * turned[:, second]])
             squares = np.append(np.arange(k), k + np.flatnonzero(first == second))
@@ -232,16 +243,19 @@ class MomentTest(Component, saved_as="assumption_moments"):
 
     def add(self, rows: FloatArray) -> None:
         """Add up the functions of samples, and look if a look is due."""
+        if self._sizes[0] >= _ENOUGH:
+            rows = rows[::_ONE_IN]
         scaled = self._scaled(rows)
-        turned = scaled @ self._directions
-        self._sums += np.append(scaled.sum(axis=0), (turned.T @ turned)[self._pairs])
+        turned = scaled if self._directions is None else scaled @ self._directions
+        self._sums[:, : scaled.shape[1]] += np.add.reduce(scaled, axis=0)
+        self._sums[:, scaled.shape[1] :] += (turned.T @ turned)[self._pairs]
         self._sizes += len(rows)
         if self._sizes[0] >= _due(self._looks):
             while _due(self._looks + 1) <= self._sizes[0]:
                 self._looks += 1  # after a large batch, only the last look that is due
             self._looks += 1
             self._look(0, _WHOLE / (3.0 + 2.8 * np.log1p(len(self._labels) / _FIRST)))
-        if self._sizes[1] >= _WINDOW:
+        if self._sizes[1] >= _window(self._sizes[0]):
             if self._turns > 0:  # in the first, the window holds what the whole stream does
                 self._look(1, (1.0 - _WHOLE) / (self._turns * (self._turns + 1.0)))
             self._turns += 1

@@ -1,6 +1,6 @@
 """Gate: decides without labels how much of a correction is used, and when to fall back to the uncorrected model."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,7 +65,7 @@ def _fits_together(saved: Saved) -> str:
     return fits_holdout(saved) if saved.sizes["rows"] else ""
 
 
-class Gate(Component, saved_as="gate"):
+class Gate(Component, saved_as="gate", layout=2):
     r"""Decides how much of a correction is used: all of it, less if it is in doubt, or none.
 
     The prior to predict with is ``tracked ** weight_ * source ** (1 - weight_)``, normalised: `weight_` is the part of
@@ -77,7 +77,8 @@ class Gate(Component, saved_as="gate"):
        for twice as many rounds as the alarm took to come (at most 1,000), or twice as long as the last time. It leaves
        half because, on streams of independent samples that were not label shift, half of the correction still did more
        good than harm, and all of it did not. Three quarters are left while a class mix explains nearly all of a large
-       change (`ExplainedShare`): then most of what happens is label shift.
+       change (`ExplainedShare`): then most of what happens is label shift. Nothing is left while it explains hardly any
+       of one: there is no shift to correct, and a tracked mix that is far off only repeats what is broken.
     3. *A rehearsal* of the correction on the labelled holdout, re-weighted to the tracked class mix. The largest of six
        parts of the correction is used for which no smaller part has a lower log loss there, or an error rate that is
        lower by more than one point. Where the mix rests on few labelled samples, what the model's own probabilities
@@ -141,10 +142,18 @@ class Gate(Component, saved_as="gate"):
             "_check_began": Whole(),
             "_dependent": Flag(),
             "_explained": Flag(),
+            "_unexplained": Flag(),
         },
         may_be_empty=True,
         check=_fits_together,
     )
+
+    @classmethod
+    def upgrade(
+        cls, layout: int, params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read layout 1, which did not know whether a change is left unexplained; the next look says it."""
+        return params, {**state, "_unexplained": False} if state else state
 
     def fit(
         self, proba: ArrayLike | None = None, y: ArrayLike | None = None, source_prior: ArrayLike | None = None
@@ -187,7 +196,7 @@ class Gate(Component, saved_as="gate"):
         self._tracked = self.source_prior_.copy()
         self.rehearsed_at_ = self.source_prior_.copy()
         self._closed_at, self._closed_for, self._check_began = -1, 0, 0
-        self._dependent, self._explained = False, False
+        self._dependent = self._explained = self._unexplained = False
 
     def reset(self) -> None:
         """Forget the stream, as if just fitted."""
@@ -213,6 +222,7 @@ class Gate(Component, saved_as="gate"):
         *,
         dependent: bool | None = None,
         explained: bool | None = None,
+        unexplained: bool | None = None,
     ) -> None:
         """Update the decision after one round, or several at once.
 
@@ -229,13 +239,15 @@ class Gate(Component, saved_as="gate"):
             True if samples are correlated: see `SerialDependence`. Default: as before.
         explained : bool, optional
             True if a class mix explains the change of the outputs: see `ExplainedShare`. Default: as before.
+        unexplained : bool, optional
+            True if it explains hardly any of a large change. Default: as before.
         """
         check_fitted(self, "source_prior_")
         mix = check_prior(tracked, len(self.source_prior_), "tracked")
         if not isinstance(alarm, bool | np.bool_):
             raise TypeError(f"alarm is {alarm!r}; give True or False.")
         check_integer(rounds, "rounds", 0)
-        self.take_in(mix, bool(alarm), rounds, dependent=dependent, explained=explained)
+        self.take_in(mix, bool(alarm), rounds, dependent=dependent, explained=explained, unexplained=unexplained)
 
     def take_in(
         self,
@@ -245,12 +257,14 @@ class Gate(Component, saved_as="gate"):
         *,
         dependent: bool | None = None,
         explained: bool | None = None,
+        unexplained: bool | None = None,
     ) -> None:
         """Do what `update` does, without checks, for callers that have made them."""
         self.rounds_ += rounds
         self._tracked = mix
         self._dependent = self._dependent if dependent is None else bool(dependent)
         self._explained = self._explained if explained is None else bool(explained)
+        self._unexplained = self._unexplained if unexplained is None else bool(unexplained)
         if alarm:
             reported_again = 0 <= self._closed_at == self.rounds_ - rounds
             if not reported_again:
@@ -283,7 +297,8 @@ class Gate(Component, saved_as="gate"):
             if self._held_back:
                 reason = "the holdout, weighted to the tracked class mix, does not bear the correction out"
             if self.doubted_:
-                self.weight_ = min(self.weight_, _IN_DOUBT_EXPLAINED if self._explained else IN_DOUBT)
+                most = 0.0 if self._unexplained else _IN_DOUBT_EXPLAINED if self._explained else IN_DOUBT
+                self.weight_ = min(self.weight_, most)
                 reason = "the stream does not look like label shift"
         if not reason:
             self.since_ = None
