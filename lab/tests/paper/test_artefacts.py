@@ -74,7 +74,7 @@ def test_every_cell_that_adapts_is_of_a_problem_and_has_what_its_method_needs(na
             continue
         problem = problems.find(cell.dataset, cell.model)
         assert problem is not None
-        assert cell.model_seed == (cell.seed if problem.cheap else 0)
+        assert cell.model_seed == problem.network(cell.seed)
         assert cell.holdout > 0
         assert not (cell.model == "forest" and cell.method in NEED_FEATURES)
         if name != "fig-split":

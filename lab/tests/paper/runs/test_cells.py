@@ -19,6 +19,13 @@ def test_a_dear_one_is_trained_once():
     assert [(c.seed, c.model_seed) for c in grid(CIFAR10, ("mon",), ("Base",), 3)] == [(0, 0), (1, 0), (2, 0)]
 
 
+def test_seeds_take_turns_at_several_networks():
+    three = CIFAR10._replace(networks=3)
+    assert [(c.seed, c.model_seed) for c in grid(three, ("mon",), ("Base",), 5)] == [
+        (0, 0), (1, 1), (2, 2), (3, 0), (4, 1),
+    ]  # fmt: skip
+
+
 def test_no_more_seeds_than_the_problem_has():
     few = SYNTHETIC._replace(most_seeds=2)
     assert [cell.seed for cell in grid(few, ("mon",), ("Base",), 3)] == [0, 1]

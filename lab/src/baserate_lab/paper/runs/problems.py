@@ -32,6 +32,8 @@ class PaperProblem(NamedTuple):
         Calibrator of the outputs before re-weighting.
     cheap : bool
         True: train a base model for each seed.
+    networks : int
+        Base models that seeds take turns at if training is not cheap.
     most_seeds : int
         Most seeds to run, because the cells of this problem take long.
     differs : str
@@ -47,8 +49,13 @@ class PaperProblem(NamedTuple):
     uogd_lipschitz: float = 1.0
     calibrator: Literal["temperature", "vector"] = "temperature"
     cheap: bool = True
+    networks: int = 1
     most_seeds: int = 1000
     differs: str = ""
+
+    def network(self, seed: int) -> int:
+        """Seed of the base model that a seed has."""
+        return seed if self.cheap else seed % self.networks
 
     @property
     def stand_in(self) -> str | None:
