@@ -33,7 +33,7 @@ def test_a_recipe_has_the_name_of_its_module():
     named = {
         name: module.RECIPE.name for name in datasets.names() if hasattr(module := getattr(datasets, name), "RECIPE")
     }
-    assert len(named) == 16  # all but the two without files, and arXiv, which has two recipes
+    assert len(named) == 17  # all but the two without files, and arXiv, which has two recipes
     assert all(name == recipe for name, recipe in named.items())
 
 

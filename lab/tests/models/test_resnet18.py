@@ -51,6 +51,7 @@ def test_starting_weights_follow_the_seed_and_leave_torch_alone():
     ("schedule", "expected"),
     [
         ("constant", [0.2, 0.2, 0.2, 0.2]),
+        ("drop", [0.2, 0.2, 0.2, 0.02]),
         ("cosine", [0.2, 0.2 * (1 + np.cos(np.pi / 8)) / 2, 0.1, 0.0]),
         ("one-cycle", [0.0, 0.1, 0.2 * (1 + np.cos(np.pi / 3)) / 2, 0.0]),
     ],
@@ -136,6 +137,17 @@ def test_it_learns():
     assert model.history_[-1]["loss"] < model.history_[0]["loss"]
 
 
+def test_in_bfloat16_it_learns_as_well_with_float32_weights():
+    model, single = tiny(epochs=8, precision="bfloat16").fit(X, Y), tiny(epochs=8).fit(X, Y)
+    assert all(weight.dtype in (np.float32, np.int64) for weight in model.weights_.values())
+    assert not np.array_equal(model.weights_["head.weight"], single.weights_["head.weight"])
+    np.testing.assert_allclose(model.history_[0]["loss"], single.history_[0]["loss"], rtol=0.1)
+    assert (model.predict_proba(X).argmax(axis=1) == Y).mean() > 0.9
+    # Only the training is in bfloat16: what it predicts has more than the eight bits of one.
+    logits = model.decision_function(X).astype(np.float32)
+    assert (logits.view(np.uint32) & 0xFFFF).any()
+
+
 @pytest.mark.parametrize("images", [X, X[..., 0], X / 255.0], ids=["colour", "grey", "real numbers"])
 def test_features_and_last_layer_give_its_probabilities(images):
     model = tiny(epochs=1).fit(images, Y)
@@ -157,11 +169,12 @@ class Stop:
             raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("after", [2, 5, 6])
-def test_interrupted_and_resumed_is_bit_identical(tmp_path, after):
+def test_interrupted_and_resumed_is_bit_identical(tmp_path, after, precision):
     """Three batches an epoch: stopped in the first and the second epoch, and at the end of the second."""
-    whole = tiny().fit(X, Y)
-    model = tiny()
+    whole = tiny(precision=precision).fit(X, Y)
+    model = tiny(precision=precision)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, checkpoint=tmp_path / "run", watch=Stop(after))
     assert not hasattr(model, "weights_")
@@ -205,10 +218,12 @@ def test_training_stops_after_the_first_epoch_whose_error_is_in_the_range(tmp_pa
     assert len(tiny(schedule="constant", epochs=6).fit(X, Y, until=never).history_) == 6
 
 
-@pytest.mark.parametrize("change", ["data", "labels", "parameter", "seed"])
+@pytest.mark.parametrize("change", ["data", "labels", "parameter", "precision", "seed"])
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, change):
     tiny(epochs=1).fit(X, Y, checkpoint=tmp_path / "run")
     model = tiny(epochs=2 if change == "parameter" else 1, rng=1 if change == "seed" else 0)
+    if change == "precision":
+        model.set_params(precision="bfloat16")
     data, labels = (255 - X if change == "data" else X), (1 - Y if change == "labels" else Y)
     with pytest.raises(ValueError, match="belongs to a training with other data"):
         model.fit(data, labels, checkpoint=tmp_path / "run")
@@ -276,6 +291,8 @@ def test_bad_input():
         tiny().fit(X.reshape(40, -1), Y)
     with pytest.raises(ValueError, match="schedule is 'linear'; choose one of one-cycle"):
         tiny(schedule="linear").fit(X, Y)
+    with pytest.raises(ValueError, match="precision is 'float16'; choose one of float32, bfloat16"):
+        tiny(precision="float16").fit(X, Y)
     with pytest.raises(ValueError, match="needs at least 2"):
         tiny().fit(X[:1], Y[:1])
     with pytest.raises(TypeError, match="y has dtype <U1; expected class indices"):

@@ -20,7 +20,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from baserate_lab.models import _encoder  # noqa: E402
 
-WORDS = ["red", "green", "blue", "apple", "leaf", "sky", "and", "the"]
+from .tiny_encoder import make_encoder  # noqa: E402
+
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 3
 TEXTS = np.array(
@@ -30,16 +31,6 @@ TEXTS = np.array(
     ],
     dtype=object,
 )
-
-
-def make_encoder(folder, seed):
-    torch.manual_seed(seed)
-    config = transformers.DistilBertConfig(vocab_size=13, dim=16, hidden_dim=32, n_layers=2, n_heads=2)
-    transformers.DistilBertModel(config).save_pretrained(folder)
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    transformers.DistilBertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")

@@ -200,7 +200,7 @@ def test_the_three_tables_ask_for_the_order_on_every_set_and_the_gap_on_those_of
     assert asked(lambda _: None) == [None] * 10
     orders = [c.text for c in claims(name, give) if "every pair" in c.text]
     assert [text.partition(":")[0] for text in orders] == [
-        "synthetic linear", "mnist mlp", "cifar10 resnet18-narrow", "crop mlp (stand-in for eurosat)", "fashion mlp",
+        "synthetic linear", "mnist mlp", "cifar10 resnet18-plain", "crop mlp (stand-in for eurosat)", "fashion mlp",
         "arxiv-random minilm (stand-in for arxiv)",
     ]  # fmt: skip
 

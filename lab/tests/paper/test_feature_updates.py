@@ -10,6 +10,7 @@ from baserate.calibrators import TemperatureScaling
 from baserate.evaluation import evaluate
 from baserate.shifts import Sinusoidal, sample_stream
 from baserate.trackers import FollowTheFixedWindow, LastSighting
+from baserate_lab.paper import feature_updates
 from baserate_lab.paper.feature_updates import OnlineFeatureUpdates, _minimise_entropy
 
 torch = pytest.importorskip("torch")
@@ -107,6 +108,65 @@ def test_entropy_falls_and_the_head_stays(network):
     np.testing.assert_array_equal(moved.head.weight.detach().numpy(), head)
 
 
+class Images(Tiny):
+    """The same, of small square images; what is up tells the turn."""
+
+    def features(self, x):
+        return super().features(x.flatten(1)[:, :D])
+
+
+def test_turns_of_images_are_told_better_and_the_head_stays():
+    torch.manual_seed(1)
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(80, 3, 3, 1)).astype(np.float32)
+    images[:, 0] += 2.0
+    network = Images()
+    turned, turns = feature_updates._turned(images)
+    np.testing.assert_array_equal(turned[80:160], np.rot90(images, axes=(1, 2)))
+    assert np.bincount(turns).tolist() == [80] * 4
+    head = feature_updates._head_of_turns(network, images, 1.0)
+    before = weights(network)
+
+    def loss():
+        logits = head(network.features(feature_updates._to_tensor(turned)))
+        return float(torch.nn.functional.cross_entropy(logits, torch.from_numpy(turns)).detach())
+
+    first = loss()
+    assert first < np.log(4)
+    feature_updates._tell_turns(network, head, images, 0.05, 5)
+    assert loss() < first
+    np.testing.assert_array_equal(network.head.weight.detach().numpy(), before["head.weight"])
+    assert (network.inner.weight.detach().numpy() != before["inner.weight"]).any()
+    with pytest.raises(ValueError, match="square images"):
+        feature_updates._turned(images[:, :2])
+
+
+def test_the_loss_of_turns_moves_the_features_along_the_stream():
+    torch.manual_seed(2)
+    rng = np.random.default_rng(3)
+    y = rng.permutation(np.arange(60) % K)
+    images = (2.0 * np.eye(K, 9)[y] + 0.5 * rng.normal(size=(60, 9))).astype(np.float32).reshape(60, 3, 3, 1)
+    network = Images().eval()
+    with torch.no_grad():
+        network.inner.weight[:K, :K] += 2 * torch.eye(K)  # the classes are told apart
+        network.head.weight[:, :K] += 2 * torch.eye(K)
+    made = OnlineFeatureUpdates(network, adapter(), every=20, loss="rotation", step_size=0.05).fit(images, y)
+    for first in (0, 10, 20, 30):
+        made.update(images[first : first + 10])
+    assert made.updates_ == 2
+    assert (weights(made.network_)["inner.weight"] != weights(network)["inner.weight"]).any()
+
+
+def test_without_steps_the_layer_is_fitted_once(network, monkeypatch):
+    X, y = data(300, 1)
+    made = OnlineFeatureUpdates(network, adapter(), every=10, steps=0).fit(X, y)
+    fits, plain = [], OnlineFeatureUpdates._refit_head
+    monkeypatch.setattr(OnlineFeatureUpdates, "_refit_head", lambda self: fits.append(1) or plain(self))
+    for batch in stream(network)[:5]:
+        made.update(batch.features)
+    assert (made.updates_, len(fits)) == (5, 1)
+
+
 def test_the_class_mix_is_kept_over_an_update(network):
     X, y = data(300, 1)
     made = OnlineFeatureUpdates(network, adapter(), every=100, step_size=0.0).fit(X, y)
@@ -161,6 +221,6 @@ def test_what_is_wrong_is_refused(network):
         OnlineFeatureUpdates(network).fit(X[:4], np.array([0, 1, 2, 2]))
     with pytest.raises(ValueError, match="rows of numbers"):
         OnlineFeatureUpdates(network).fit(np.arange(30.0), y)
-    for name, value in {"every": 0, "steps": -1, "step_size": -1.0, "c": 0.0}.items():
+    for name, value in {"every": 0, "steps": -1, "step_size": -1.0, "c": 0.0, "loss": "moco"}.items():
         with pytest.raises((TypeError, ValueError), match=name):
             OnlineFeatureUpdates(network, **{name: value}).fit(X, y)

@@ -69,3 +69,16 @@ def test_a_slope_near_two_thirds():
     assert within(Slope(0.76, 0.0))
     assert not within(Slope(0.5, 0.5))
     assert not within(Slope(0.78, 0.5))
+
+
+def test_more_seeds_and_fewer_trackers_may_be_asked_for(capsys, monkeypatch):
+    asked = []
+
+    def run(trackers, *, n_seeds, n_jobs):
+        asked.append((tuple(trackers), n_seeds, n_jobs))
+        return {name: np.ones((len(lower_bounds.LENGTHS), n_seeds, 2)) for name in trackers}
+
+    monkeypatch.setattr(lower_bounds, "run", run)
+    lower_bounds.main(["--seeds", "8", "--jobs", "1", "--trackers", "Arrows"])
+    assert asked == [(("Arrows",), 8, 1)]
+    assert "Arrows" in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """What the paper says of retraining, asked of results that are made up."""
 
-from baserate_lab.paper.runs.problems import CIFAR10
+from baserate_lab.paper.runs.problems import CIFAR10_NARROW
 
 from .asking import SEEDS, claims, result
 
@@ -26,7 +26,7 @@ def test_retraining():
 
 
 def test_retraining_of_one_stream_decides_nothing():
-    for of, index in (("synthetic", 0), (CIFAR10.dataset, 1)):
+    for of, index in (("synthetic", 0), (CIFAR10_NARROW.dataset, 1)):
         for worse in (0.5, -0.5, -9.0):
             assert retrained((worse,), seeds=1, dataset=of)[index].holds is None
     evidence = retrained((-0.5,), seeds=1)[0].evidence
@@ -34,13 +34,13 @@ def test_retraining_of_one_stream_decides_nothing():
     assert "of one stream" in evidence
     assert "±" not in evidence
     # Of the images it is one stream however many are asked for.
-    assert retrained((-0.5, -9.0, -9.0), dataset=CIFAR10.dataset)[1].holds is None
+    assert retrained((-0.5, -9.0, -9.0), dataset=CIFAR10_NARROW.dataset)[1].holds is None
 
 
 def test_retraining_that_was_not_all_run():
-    assert [(c.holds, c.text.split(":")[0]) for c in retrained((0.5,) * 3, dataset=CIFAR10.dataset)] == [
+    assert [(c.holds, c.text.split(":")[0]) for c in retrained((0.5,) * 3, dataset=CIFAR10_NARROW.dataset)] == [
         (None, "synthetic linear"),
-        (None, CIFAR10.title),  # one stream, whatever is missing of the other
+        (None, CIFAR10_NARROW.title),  # one stream, whatever is missing of the other
     ]
     for missing in (("RT-FLH-FTL", "ber"), ("FLH-FTL", "ber")):
         for gaps in ((0.0,) * 3, (-9.0,) * 3):

@@ -9,9 +9,9 @@ import baserate_lab
 
 FROZEN = {
     "baserate_lab.datasets": {
-        "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits",
-        "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "occupancy",
-        "reuters", "shl", "spam_assassin", "synthetic", "weather",
+        "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "arxiv_titles", "cifar10", "cinic10", "covertype",
+        "crop", "digits", "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups",
+        "occupancy", "reuters", "shl", "spam_assassin", "synthetic", "weather",
     },
     "baserate_lab.models": {
         "RECIPES", "Features", "LinearSGD", "Outputs", "Recipe", "ResNet18", "TransformerHead", "features",

@@ -79,6 +79,12 @@ def test_learners_come_in_the_papers_order_on_mnist_and_cost_what_is_said(run):
             assert claim.holds, claim
 
 
+def test_the_gains_on_cifar10_are_the_papers(run):
+    for artefact in ("table-uols", "table-mon-squ", "table-all-holdout"):
+        for claim in claims(run, artefact, "cifar10 resnet18-plain: the gap"):
+            assert claim.holds, claim
+
+
 def test_what_the_paper_says_of_its_ablations(run):
     for artefact in ("fig-online-samples", "table-marginals", "table-complexity"):
         for claim in claims(run, artefact, ""):
@@ -99,13 +105,15 @@ def test_what_does_not_hold_here_is_said(run):
         ("table-uols", "read as over the best alternative", False),
         ("table-uols", "read as over the base model", True),
         ("table-retrain", "cifar10", None),  # one stream
+        ("table-arxiv-titles", "real order", False),
+        ("table-sols-published", "published protocol", False),
     ):
         for claim in claims(run, artefact, words):
             assert claim.holds is held, claim
 
 
 def test_stand_ins_are_never_counted(run):
-    stands_for = {"crop": "eurosat", "arxiv-random": "arxiv", "hapt": "shl"}
+    stands_for = {"crop": "eurosat", "arxiv-random": "arxiv", "arxiv_titles": "arxiv", "hapt": "shl"}
     every = [record for part in run.artefacts for record in part.records]
     assert {record.dataset: record.stand_in for record in every if record.stand_in} == stands_for
     assert all(record.stand_in == stands_for.get(record.dataset) for record in every)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from baserate.datasets import digits, synthetic
     from baserate_lab.datasets import (
         arxiv,
+        arxiv_titles,
         cifar10,
         cinic10,
         covertype,
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits",
-    "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups", "occupancy", "reuters",
-    "shl", "spam_assassin", "synthetic", "weather",
+    "DataNotFoundError", "Dataset", "WrongDataError", "arxiv", "arxiv_titles", "cifar10", "cinic10", "covertype",
+    "crop", "digits", "elec2", "employment", "eurosat", "fashion", "hapt", "load", "mnist", "names", "newsgroups",
+    "occupancy", "reuters", "shl", "spam_assassin", "synthetic", "weather",
 ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 from baserate.datasets import Dataset
 
 NAMES = (
-    "arxiv", "cifar10", "cinic10", "covertype", "crop", "digits", "elec2", "employment", "eurosat", "fashion", "hapt",
-    "mnist", "newsgroups", "occupancy", "reuters", "shl", "spam_assassin", "synthetic", "weather",
+    "arxiv", "arxiv_titles", "cifar10", "cinic10", "covertype", "crop", "digits", "elec2", "employment", "eurosat",
+    "fashion", "hapt", "mnist", "newsgroups", "occupancy", "reuters", "shl", "spam_assassin", "synthetic", "weather",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ _GOES_ON = "run the same command to resume after the last finished epoch."
 _BEGINS_ANEW = "the same command starts over; downloaded data are kept."
 _WHEN_STOPPED = {
     **dict.fromkeys(("mlp", "scaled mlp", "normalised mlp", "resnet18"), _GOES_ON),
+    "tuned transformer": "run the same command to resume; at most 200 batches are lost.",
     "transformer": "run the same command to resume; embedded texts are kept.",
 }
 
@@ -62,7 +63,7 @@ def _train(dataset: str, model: str, seed: int, folder: Path | None) -> None:
         f"holdout {len(found.holdout_y):,}\n"
     )
     if folder is not None:
-        path = output_files.commit(data, dataset, model, folder)
+        path = output_files.commit(data, dataset, model, folder, seed=seed)
         sys.stdout.write(f"written: {path} ({len(data):,} bytes)\n")
 
 

@@ -20,6 +20,7 @@ from baserate_lab.models.linear_sgd import LinearSGD
 from baserate_lab.models.perceptron import fit_in_epochs, mlp
 from baserate_lab.models.resnet18 import ResNet18, Until
 from baserate_lab.models.transformer_head import TransformerHead
+from baserate_lab.models.tuned_transformer import TunedTransformer
 from baserate_lab.models.watching import Watcher
 
 
@@ -61,6 +62,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "tfidf": _tfidf,
     "resnet18": lambda rng, **p: ResNet18(**p, rng=rng),
     "transformer": lambda _, **p: TransformerHead(**p),
+    "tuned transformer": lambda rng, **p: TunedTransformer(**p, rng=rng),
 }
 """Builders by kind; called with a seed and the recipe's parameters."""
 
@@ -84,6 +86,8 @@ def fit(
         model.fit(X, y, checkpoint=checkpoint, watch=watch, until=until)
     elif isinstance(model, TransformerHead):
         model.fit(X, y, checkpoint=embeddings, watch=watch)
+    elif isinstance(model, TunedTransformer):
+        model.fit(X, y, checkpoint=checkpoint, watch=watch)
     else:
         # In single precision a regression would stop early too.
         samples = np.asarray(X, dtype=np.float64) if isinstance(model, LogisticRegression) else X

@@ -21,6 +21,7 @@ from baserate_lab.models.watching import Moment, Watcher
 
 _CROP = 4  # the most pixels by which a training image is moved
 _AT_ONCE = 1000  # images in double precision at a time
+_DROP_AT, _DROP = 0.75, 0.1  # share of the steps after which a schedule with a drop goes on, and with what share
 _WARM_UP = 0.25  # share of the steps in which a one-cycle schedule rises to its peak
 
 
@@ -43,6 +44,8 @@ def step_size_at(plan: Plan, done: float) -> float:
     """Step size after a share of the training."""
     if plan.schedule == "constant":
         return plan.step_size
+    if plan.schedule == "drop":
+        return plan.step_size if done <= _DROP_AT else _DROP * plan.step_size
     warm_up = _WARM_UP if plan.schedule == "one-cycle" else 0.0
     if done < warm_up:
         return plan.step_size * done / warm_up
@@ -84,6 +87,8 @@ def train(
     run: str,
     watch: Watcher,
     is_done: Callable[[Network], bool] = lambda _: False,
+    *,
+    mixed: bool = False,
 ) -> tuple[Network, list[dict[str, float]]]:
     """Train or resume training; returns the network, and loss and accuracy of each epoch.
 
@@ -101,6 +106,8 @@ def train(
         Called after each batch.
     is_done : callable
         Asked after each epoch, with the network in evaluation mode, whether to stop before the last one.
+    mixed : bool
+        Multiply bfloat16 numbers; weights and sums stay float32.
     """
     network = start(images.shape[3], classes, plan.width, plan.seed)
     mean, std = mean_and_std(images)
@@ -115,7 +122,7 @@ def train(
     for epoch in range(len(history), plan.epochs):
         if history and is_done(network.eval()):  # also of the last epoch of a checkpoint
             break
-        history.append(_run_epoch(network, optimiser, images, labels, plan, epoch, watch))
+        history.append(_run_epoch(network, optimiser, images, labels, plan, epoch, watch, mixed=mixed))
         if checkpoint is not None:
             _write(checkpoint, run, network, optimiser, history)
     return network.eval(), history
@@ -129,6 +136,8 @@ def _run_epoch(
     plan: Plan,
     epoch: int,
     watch: Watcher,
+    *,
+    mixed: bool,
 ) -> dict[str, float]:
     network.train()
     rng = np.random.default_rng([plan.seed, epoch])
@@ -141,7 +150,8 @@ def _run_epoch(
         for group in optimiser.param_groups:
             group["lr"] = step_size_at(plan, (epoch + (step + 1) / len(batches)) / plan.epochs)
         optimiser.zero_grad(set_to_none=True)
-        logits = network(to_tensor(batch))
+        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+            logits = network(to_tensor(batch)).float()
         loss = nn.functional.cross_entropy(logits, targets)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()

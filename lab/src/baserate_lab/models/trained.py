@@ -31,6 +31,7 @@ from baserate_lab.models.output_files import Outputs
 from baserate_lab.models.recipes import Recipe
 from baserate_lab.models.resnet18 import Until
 from baserate_lab.models.transformer_head import TransformerHead
+from baserate_lab.models.tuned_transformer import TunedTransformer
 from baserate_lab.models.watching import Watcher, no_watcher, progress_bar
 
 _VERSION = 1  # of cached and packaged files: raise it when the same parameters would give another model
@@ -91,7 +92,7 @@ def outputs(
         True: use the files of the package if possible, which need neither data nor training.
     """
     recipe, seed = recipes.find(dataset, model), check_integer(seed, "seed", 0)
-    file = output_files.COMMITTED / f"{dataset}-{model}.npz"
+    file = output_files.COMMITTED / output_files.file_name(dataset, model, seed)
     if packaged and file.exists():
         found, made_by = output_files.read(file)
         wanted = {"version": _VERSION, **_plain(recipe, seed, train_share)}
@@ -248,6 +249,8 @@ class _Run:
     def see(self, trained: Any, layer: LastLayer, X: NDArray[Any], watch: Watcher) -> FloatArray:
         if isinstance(trained, TransformerHead):
             return trained.features(X, checkpoint=_embeddings(), watch=watch)
+        if isinstance(trained, TunedTransformer):
+            return trained.features(X, watch=watch)
         return layer.features(X)
 
     def spread(self, trained: Any, layer: LastLayer) -> LastLayer:
@@ -265,7 +268,8 @@ class _Run:
     def _made_by(self) -> dict[str, Any]:
         dataset, model = self.name
         libraries = ["baserate", "numpy", "scikit-learn"]
-        libraries += {"resnet18": ["torch"], "transformer": ["torch", "transformers"]}.get(self.recipe.kind, [])
+        libraries += ["torch"] if self.recipe.kind == "resnet18" else []
+        libraries += ["torch", "transformers"] if self.recipe.kind.endswith("transformer") else []
         versions = {"python": platform.python_version()}
         for library in libraries:
             with contextlib.suppress(PackageNotFoundError):

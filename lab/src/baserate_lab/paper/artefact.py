@@ -40,6 +40,8 @@ class Artefact(NamedTuple):
         Returns the paper's claims, checked against the findings.
     timeline : callable
         Returns a stream over time, for a figure whose axis is ``round``.
+    beside : tuple of str
+        Further tables of the paper whose printed numbers stand beside ours.
     note : str
         Remarks for the reader, such as differences from the published run.
     """
@@ -55,4 +57,5 @@ class Artefact(NamedTuple):
     varying: Varying = ""
     claims: Callable[["Findings"], list[Claim]] = lambda _: []
     timeline: Callable[["Findings"], "Timeline | None"] = lambda _: None
+    beside: tuple[str, ...] = ()
     note: str = ""

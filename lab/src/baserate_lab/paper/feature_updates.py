@@ -5,7 +5,8 @@ Not in the paper; by some of its authors, a year later (Wu et al. 2024). Needs t
 """
 
 import copy
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from baserate.adapters import RegressAndReweight
 from baserate.integrations.linear_head import last_layer_of
 from baserate.protocols import FloatArray, Step
-from baserate.validation import check_all_classes_present, check_integer, check_labels, check_real
+from baserate.validation import check_all_classes_present, check_integer, check_labels, check_option, check_real
 
 if TYPE_CHECKING:
     from baserate_lab.models._torch import torch
@@ -28,8 +29,8 @@ _AT_ONCE = 500
 class OnlineFeatureUpdates:
     """An adapter for torch networks that goes on learning features from the stream's unlabelled samples.
 
-    Every `every` samples, after they were predicted: (1) the feature extractor takes `steps` gradient steps on the
-    entropy of its predictions for them; (2) the last layer is fitted anew to labelled samples under the new features;
+    Every `every` samples, after they were predicted: (1) the feature extractor takes `steps` gradient steps on a
+    self-supervised loss of them; (2) the last layer is fitted anew to labelled samples under the new features;
     (3) the adapter learns the new network's calibration and confusion matrix from the rest of the holdout, and keeps
     the class mix that it has tracked. What predicts a batch never depends on that batch, so the estimates stay
     unbiased.
@@ -45,8 +46,11 @@ class OnlineFeatureUpdates:
         Follows the class mix with any tracker, and re-weights. It is copied. Default: the library's, without its gate.
     every : int
         Samples between two updates (tau).
+    loss : {"entropy", "rotation"}
+        The entropy of the predictions; or, of square images, telling by how many quarters each was turned, from the
+        features by a linear layer that `fit` trains on turned labelled images.
     step_size, steps : float, int
-        Of gradient descent on the entropy; no step leaves the features as they are, and only refits the layer.
+        Of gradient descent on that loss; no step leaves the features as they are, and only refits the layer.
     c : float
         Inverse strength of the last layer's l2 penalty, as in scikit-learn.
     refit : bool
@@ -77,6 +81,7 @@ class OnlineFeatureUpdates:
         adapter: RegressAndReweight | None = None,
         *,
         every: int = 100,
+        loss: Literal["entropy", "rotation"] = "entropy",
         step_size: float = 1e-3,
         steps: int = 1,
         c: float = 1.0,
@@ -86,6 +91,7 @@ class OnlineFeatureUpdates:
         self.network = network
         self.adapter = adapter
         self.every = every
+        self.loss = loss
         self.step_size = step_size
         self.steps = steps
         self.c = c
@@ -104,6 +110,7 @@ class OnlineFeatureUpdates:
         """
         check_integer(self.every, "every", 1)
         check_integer(self.steps, "steps", 0)
+        check_option(self.loss, "loss", ["entropy", "rotation"])
         check_real(self.step_size, "step_size", 0.0, np.inf)
         check_real(self.c, "c", 0.0, np.inf, closed=False)
         network = copy.deepcopy(self.network).eval()
@@ -122,6 +129,7 @@ class OnlineFeatureUpdates:
             inputs = _as_samples(train[0])
             fitted_to = inputs, check_labels(train[1], len(inputs), k)
             check_all_classes_present(fitted_to[1], k)
+        self._turns = _head_of_turns(network, fitted_to[0], self.c) if self.loss == "rotation" and self.steps else None
         adapter = RegressAndReweight(gate=False) if self.adapter is None else copy.deepcopy(self.adapter)
         self.network_, self._train, self._holdout = network, fitted_to, (samples[rows[1]], labels[rows[1]])
         self.adapter_ = adapter.fit(self._outputs(self._holdout[0]), self._holdout[1])
@@ -154,10 +162,14 @@ class OnlineFeatureUpdates:
 
     def _update_features(self, samples: NDArray[Any]) -> None:
         if self.steps:
-            _minimise_entropy(self.network_, samples, self.step_size, self.steps)
-        if self.refit:
-            self._refit_head()
-        self.adapter_.refit(self._outputs(self._holdout[0]), self._holdout[1])
+            if self._turns is None:
+                _minimise_entropy(self.network_, samples, self.step_size, self.steps)
+            else:
+                _tell_turns(self.network_, self._turns, samples, self.step_size, self.steps)
+        if self.steps or not self.updates_:  # with the same features, the same layer would be fitted again
+            if self.refit:
+                self._refit_head()
+            self.adapter_.refit(self._outputs(self._holdout[0]), self._holdout[1])
         self.updates_ += 1
 
     def _refit_head(self) -> None:
@@ -206,7 +218,57 @@ def _features(network: Any, samples: NDArray[Any]) -> FloatArray:
 
 
 def _minimise_entropy(network: Any, samples: NDArray[Any], step_size: float, steps: int) -> None:
-    """Gradient steps of the feature extractor on the mean entropy of the predictions; the head stays as it is.
+    """Gradient steps of the feature extractor on the mean entropy of the predictions; the head stays as it is."""
+    from baserate_lab.models._torch import torch
+
+    inputs = _to_tensor(samples)
+
+    def entropy() -> Any:
+        logs = torch.log_softmax(network.head(network.features(inputs)), dim=1)
+        return -(logs.exp() * logs).sum(dim=1).mean()
+
+    _descend(network, [], entropy, step_size, steps)
+
+
+def _turned(images: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Each image in its four turns, and by how many quarters it was turned."""
+    if images.ndim != 4 or images.shape[1] != images.shape[2]:
+        raise ValueError(f"X has shape {images.shape}; to be turned, it must hold square images.")
+    turned = [np.rot90(images, turns, axes=(1, 2)) for turns in range(4)]
+    return np.concatenate(turned), np.repeat(np.arange(4), len(images))
+
+
+def _head_of_turns(network: Any, images: NDArray[Any], c: float) -> Any:
+    """A linear layer that tells turns from the features of images."""
+    from baserate_lab.models._torch import nn, torch
+
+    turned, turns = _turned(images)
+    with threadpool_limits(1):
+        layer = last_layer_of(LogisticRegression(C=c, max_iter=1000).fit(_features(network, turned), turns))
+    head = nn.Linear(*layer.coef.shape[::-1])
+    with torch.no_grad():
+        head.weight.copy_(torch.from_numpy(layer.coef))
+        head.bias.copy_(torch.from_numpy(layer.intercept))
+    return head
+
+
+def _tell_turns(network: Any, head: Any, images: NDArray[Any], step_size: float, steps: int) -> None:
+    """Gradient steps of the feature extractor and of the layer of turns on how well it tells the turns of images."""
+    from baserate_lab.models._torch import nn, torch
+
+    turned, turns = _turned(images)
+    inputs, targets = _to_tensor(turned), torch.from_numpy(turns)
+    _descend(
+        network,
+        list(head.parameters()),
+        lambda: nn.functional.cross_entropy(head(network.features(inputs)), targets),
+        step_size,
+        steps,
+    )
+
+
+def _descend(network: Any, others: list[Any], loss: Callable[[], Any], step_size: float, steps: int) -> None:
+    """Gradient steps of the feature extractor and other weights; the head stays as it is.
 
     The network stays in evaluation mode: means and deviations of batch normalisation are those of the training data,
     as a batch under label shift has others.
@@ -215,12 +277,9 @@ def _minimise_entropy(network: Any, samples: NDArray[Any], step_size: float, ste
 
     head = {id(weight) for weight in network.head.parameters()}
     learnt = [weight for weight in network.parameters() if id(weight) not in head]
-    optimiser = torch.optim.SGD(learnt, lr=step_size)
-    inputs = _to_tensor(samples)
+    optimiser = torch.optim.SGD([*learnt, *others], lr=step_size)
     for _ in range(steps):
         optimiser.zero_grad(set_to_none=True)
-        logs = torch.log_softmax(network.head(network.features(inputs)), dim=1)
-        loss = -(logs.exp() * logs).sum(dim=1).mean()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss().backward()
         optimiser.step()
     optimiser.zero_grad(set_to_none=True)

@@ -6,9 +6,9 @@ from baserate_lab.paper.findings import Findings
 from baserate_lab.paper.pages.records import Claim
 from baserate_lab.paper.runs.cells import PaperCell, grid
 from baserate_lab.paper.runs.methods import PAPER
-from baserate_lab.paper.runs.problems import CIFAR10
+from baserate_lab.paper.runs.problems import CIFAR10_NARROW
 
-PROBLEM, SHIFT = CIFAR10, "mon"
+PROBLEM, SHIFT = CIFAR10_NARROW, "mon"
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -76,5 +76,6 @@ ARTEFACT = Artefact(
     cells,
     x="holdout",
     claims=claims,
-    note="The figure prints no numbers to compare with. The smaller holdouts lie within the larger ones.",
+    note="The figure prints no numbers to compare with. The smaller holdouts lie within the larger ones. The "
+    "network is the one that was trained with augmentation, and errs on 10 %.",
 )

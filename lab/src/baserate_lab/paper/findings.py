@@ -135,14 +135,18 @@ class Findings:
         name, varying = self.artefact.name, self.artefact.varying
         variant = self._variant(group)
         problem = problems.find(group.dataset, group.model)
-        said = printed.find(
-            name,
-            dataset=problem.printed if problem else group.dataset,
-            shift=group.shift,
-            variant=variant if varying == "marginal" else "",
-            method=group.method,
-            metric=metric,
+        tables = (
+            printed.find(
+                table,
+                dataset=problem.printed if problem else group.dataset,
+                shift=group.shift,
+                variant=variant if varying == "marginal" else "",
+                method=group.method,
+                metric=metric,
+            )
+            for table in (name, *self.artefact.beside)
         )
+        said = next((cell for cell in tables if cell is not None), None)
         values = np.array(list(_values(found, metric).values()))
         if len(values) == 0 and said is None and not self._unprinted:
             return None

@@ -130,12 +130,15 @@ def table(found: dict[str, FloatArray], lengths: Sequence[int] = LENGTHS) -> Tab
     return shown
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Regret on the adversary of the paper's lower bounds.")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
-    options = parser.parse_args()
-    Console(width=130, highlight=False).print(table(run(n_jobs=options.jobs)))
+    parser.add_argument("--seeds", type=int, default=N_SEEDS, help=f"paths of each length (default: {N_SEEDS})")
+    parser.add_argument("--trackers", nargs="+", choices=list(TRACKERS), default=list(TRACKERS))
+    options = parser.parse_args(arguments)
+    found = run(options.trackers, n_seeds=options.seeds, n_jobs=options.jobs)
+    Console(width=130, highlight=False).print(table(found))
 
 
 if __name__ == "__main__":

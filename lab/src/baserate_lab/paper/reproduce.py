@@ -12,7 +12,7 @@ from baserate_lab.bench import grid
 from baserate_lab.bench.store import Store
 from baserate_lab.cache import cache_folder
 from baserate_lab.datasets import DataNotFoundError, WrongDataError
-from baserate_lab.models.output_files import COMMITTED
+from baserate_lab.models.output_files import COMMITTED, file_name
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.artefacts import ARTEFACTS
 from baserate_lab.paper.findings import Findings
@@ -152,7 +152,7 @@ def choose(
     for name in dict.fromkeys(named):
         problem, other = problems.REAL.get(name, (None, None))
         if problem is not None and other is not None and (other.dataset == problem.dataset or at_hand(other.dataset)):
-            instead.append((problem, other))
+            instead += [(each, other) for each in (problem, *problems.ALSO.get(problem, ()))]
         elif name in problems.WITHOUT_STAND_IN:
             raise ValueError(
                 f"{name} is not at hand, and nothing stands in for it; put its files into the folder {name} of the one "
@@ -190,7 +190,7 @@ def _moved(cell: PaperCell, problem: PaperProblem, other: PaperProblem) -> Paper
         dataset=other.dataset,
         model=other.model,
         holdout=sizes.get(cell.holdout, min(cell.holdout, other.full)),
-        model_seed=cell.seed if other.cheap else 0,
+        model_seed=other.network(cell.seed),
     )
 
 
@@ -310,7 +310,7 @@ def _is_quick(cell: PaperCell) -> bool:
         return True
     if train_share != PaperCell._field_defaults["train_share"]:
         return False
-    return dataset in _AT_ONCE or (not with_features and (COMMITTED / f"{dataset}-{model}.npz").exists())
+    return dataset in _AT_ONCE or (not with_features and (COMMITTED / file_name(dataset, model, 0)).exists())
 
 
 def _known(name: str, names: Sequence[str], what: str) -> str:

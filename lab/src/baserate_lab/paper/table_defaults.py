@@ -3,11 +3,11 @@
 from baserate_lab.paper.artefact import Artefact
 from baserate_lab.paper.runs.cells import REAL, PaperCell, grid
 from baserate_lab.paper.runs.methods import DEFAULTS, NEED_FEATURES
-from baserate_lab.paper.runs.problems import FOREST, SHL, TABLE
+from baserate_lab.paper.runs.problems import CIFAR10, CIFAR10_NARROW, FOREST, SHL, TABLE
 
 SHIFTS = ("mon", "squ", "sin", "ber")
 HOLDOUT, MOST_SEEDS = 1000, 3
-PROBLEMS = (*TABLE, FOREST, SHL)
+PROBLEMS = (*(CIFAR10_NARROW if problem == CIFAR10 else problem for problem in TABLE), FOREST, SHL)
 
 
 def cells(seeds: int) -> list[PaperCell]:
@@ -32,5 +32,6 @@ ARTEFACT = Artefact(
     ("dataset", "shift"),
     cells,
     note="A holdout of 1,000 samples (or all there are), a calibrator that is chosen on it, no horizon, FLH-FTL as it "
-    "is written down and with windows for experts; the oracle is told the true mix.",
+    "is written down and with windows for experts; the oracle is told the true mix. CIFAR-10 has "
+    "the network that was trained with augmentation, and errs on 10 %.",
 )

@@ -50,7 +50,7 @@ ARTEFACT = Artefact(
     ("dataset", "shift"),
     cells,
     claims=claims,
-    note=f"T = {N_ROUNDS} rounds of {BATCH_SIZE} labelled samples; softmax regression on {N_COMPONENTS[LINEAR]} "
+    note=f"T = {N_ROUNDS} rounds of {BATCH_SIZE} labelled samples; softmax regression on {N_COMPONENTS} "
     "principal components. TrainByWeights trains in every round, Lazy when its tracker switches, and re-weights its "
     "outputs in every round; literal is the algorithm as written, which does not.",
 )

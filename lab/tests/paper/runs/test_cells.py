@@ -15,8 +15,10 @@ def test_a_cheap_model_is_trained_for_each_seed():
     assert cells[-1][7:] == ("BBSE", 10, 1000, 0.8)
 
 
-def test_a_dear_one_is_trained_once():
+def test_a_dear_one_is_trained_once_and_seeds_take_turns_at_several():
     assert [(c.seed, c.model_seed) for c in grid(CIFAR10, ("mon",), ("Base",), 3)] == [(0, 0), (1, 0), (2, 0)]
+    two = CIFAR10._replace(networks=2)
+    assert [(c.seed, c.model_seed) for c in grid(two, ("mon",), ("Base",), 3)] == [(0, 0), (1, 1), (2, 0)]
 
 
 def test_no_more_seeds_than_the_problem_has():

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from baserate.datasets import Dataset
+from baserate.integrations import LastLayer
 from baserate.learners import ContinualTraining, ContinualTrainingResampled, LazyTrainByWeights, TrainByWeights
 from baserate.trackers import FLHFTL, FollowTheHistory
 from baserate_lab import datasets
+from baserate_lab.models import Features
 from baserate_lab.paper.runs import learning
 from baserate_lab.paper.runs.cells import PaperCell
 
@@ -21,7 +23,7 @@ def tiny(monkeypatch):
     images[np.arange(len(y)), 0, y] += 195
     X = images.astype(np.uint8)
     data = Dataset(X, y, X, y, ("a", "b", "c"), "made up")
-    monkeypatch.setattr(learning, "N_COMPONENTS", {"logistic": 3, "pca-mlp": 2})
+    monkeypatch.setattr(learning, "N_COMPONENTS", 3)
     monkeypatch.setattr(datasets, "load", lambda name: {"tiny": data}[name])
     learning._stream.cache_clear()
     yield data
@@ -57,7 +59,7 @@ class Spy:
 
 
 def test_pixels_are_between_nought_and_one(tiny):
-    found, k = stream()
+    found, k, _ = stream()
     assert k == K
     for batch in found:
         np.testing.assert_array_equal(batch.features, tiny.source_X[batch.rows].reshape(6, -1).astype(np.float32) / 255)
@@ -73,7 +75,7 @@ def test_what_is_no_image_is_taken_as_it_is(tiny, monkeypatch):
 
 
 def test_no_sample_comes_twice_and_a_stream_that_runs_out_ends_early():
-    found, _ = stream(n_rounds=200)
+    found, _, _ = stream(n_rounds=200)
     rows = np.concatenate([batch.rows for batch in found])
     assert len(set(rows)) == len(rows) > 6 * 5
     assert len(found) < K * PER_CLASS // 6
@@ -135,7 +137,7 @@ def test_a_learner_is_given_the_true_path_the_network_and_the_seed(monkeypatch):
     monkeypatch.setitem(learning.LEARNERS, "w-ERM", build)
     found = learning.run_learning(cell("w-ERM", seed=4))
     k, network, path, seed = told["given"]
-    rounds, _ = stream(4)
+    rounds, _, _ = stream(4)
     assert (k, seed) == (K, 4)
     np.testing.assert_array_equal(path, [batch.q for batch in rounds])
     assert path.shape == (8, K)
@@ -161,7 +163,7 @@ def test_the_same_cell_gives_the_same_bits_and_only_a_tracked_mix_has_an_mse(met
 
 
 def test_principal_components_are_those_of_samples_outside_the_stream(tiny, monkeypatch):
-    monkeypatch.setattr(learning, "N_COMPONENTS", {"logistic": 2, "pca-mlp": 2})
+    monkeypatch.setattr(learning, "N_COMPONENTS", 2)
     target = np.random.default_rng(1).integers(0, 256, size=(50, 2, 3)).astype(np.uint8)
     target[:, 1, 1] = 7  # what never varies there is no part of any component
     monkeypatch.setattr(datasets, "load", lambda _: tiny._replace(target_X=target))
@@ -172,13 +174,6 @@ def test_principal_components_are_those_of_samples_outside_the_stream(tiny, monk
     expected = (tiny.source_X[batch.rows].reshape(6, 6) / 255 - rows.mean(axis=0)) @ axes.T
     np.testing.assert_allclose(np.abs(batch.features), np.abs(expected), atol=1e-5)
     assert batch.features.dtype == np.float64
-    learning._stream.cache_clear()
-    scaled = learning._stream("tiny", "pca-mlp", "mon", 0, 6, 3)[0][0]
-    variances = np.var(rows @ axes.T, axis=0, ddof=1)
-    np.testing.assert_allclose(
-        np.abs(scaled.features), np.abs(expected) / np.sqrt(variances.mean()), rtol=1e-4, atol=1e-5
-    )
-    assert scaled.features.dtype == np.float32
 
 
 def test_shifts():
@@ -187,6 +182,59 @@ def test_shifts():
     assert len({tuple(q) for q in gradual}) == len(gradual)
     sudden = [batch.q for batch in learning._stream("tiny", "mlp", "ber", 0, 6, 5)[0]]
     assert all(np.allclose(q, even) or np.allclose(q, last) for q in sudden)
+
+
+def test_validation_samples_can_be_set_apart(tiny):
+    """They are in no round and are never trained on, and all of the stream is."""
+    found, _, (X, y) = learning._stream("tiny", "mlp", "ber", 0, 6, 8, 12)
+    assert (X.shape, y.shape) == ((12, 6), (12,))
+    whole = sorted(row.tobytes() for row in learning._rows(tiny.source_X))
+    apart = [row.tobytes() for row in X]
+    streamed = [row.tobytes() for batch in found for row in batch.features]
+    rest = list(whole)
+    for row in (*apart, *streamed):
+        rest.remove(row)  # each is there, and drawn once
+    learner = learning.LEARNERS["CT-RS"](K, Spy(), None, 0)
+    learner._pool = learning.ValidatedApart.on(X, y, K)
+    assert learner.predict_proba(found[0].features).tolist() == [[1 / K] * K] * 6  # nothing was seen
+    for batch in found:
+        learner.update(batch.features, batch.y)
+    pool = learner._pool
+    assert pool.held.sum() == 12
+    np.testing.assert_array_equal(pool.X[pool.held], X)
+    np.testing.assert_array_equal(pool.y[~pool.held], np.concatenate([batch.y for batch in found]))
+    np.testing.assert_array_equal(pool.multiplicity(), 1)
+
+
+@pytest.mark.parametrize("method", ["CT", "CT-RS/FTH", "w-ERM"])
+def test_a_cell_with_a_holdout_validates_on_it(method, monkeypatch):
+    made, build = [], learning.LEARNERS[method]
+    monkeypatch.setitem(learning.LEARNERS, method, lambda *given: made.append(build(*given)) or made[-1])
+    found = learning.run_learning(cell(method, n_rounds=4)._replace(holdout=30))
+    (learner,) = made
+    assert learner._pool.held.sum() == 30
+    assert found.steps > 0
+    learning.run_learning(cell(method, n_rounds=4))
+    assert len(made[-1]._pool.y) == 0  # evaluated is a copy of it
+
+
+def test_the_last_layer_of_a_trained_network_goes_on_learning(monkeypatch):
+    """Of samples that the network was not trained on; the layer starts as it was trained."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.arange(K), PER_CLASS))
+    X = (np.eye(K)[y] + 0.2 * rng.normal(size=(len(y), K))).astype(np.float32)
+    layer = LastLayer(lambda rows: rows, 3 * np.eye(K)[[1, 0, 2]], np.zeros(K))  # mistakes two classes
+    seen = Features(X[:90], y[:90], X[90:], y[90:], layer)
+    monkeypatch.setattr(learning, "features", lambda dataset, model, progress: seen)
+    learning._stream.cache_clear()
+    one = PaperCell("cifar10", learning.LAST_LAYER, "mon", 0, "CT", 0, batch_size=6, n_rounds=20)
+    samples, labels, k = learning._samples("cifar10", learning.LAST_LAYER)
+    assert (len(samples), len(labels), k) == (3 * PER_CLASS, 3 * PER_CLASS, K)
+    model = learning._model(one)
+    assert (model.predict(X) == layer.coef.argmax(axis=0)[y]).mean() > 0.9
+    found = learning.run_learning(one)
+    assert found.error > found.end_error  # it has learnt
+    assert found.end_error < 10
 
 
 def test_they_learn():

@@ -18,6 +18,7 @@ _DATASETS = {
     "eurosat": "EuroSAT",
     "arxiv": "arXiv",
     "arxiv-random": "arXiv (random split)",
+    "arxiv_titles": "arXiv titles, other categories",
     "shl": "SHL",
     "hapt": "HAPT",
     "crop": "Crop",

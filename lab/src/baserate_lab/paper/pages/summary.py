@@ -8,6 +8,9 @@ from baserate_lab.paper.pages import names
 from baserate_lab.paper.pages.records import OF_THE_MACHINE, Claim, Record
 from baserate_lab.paper.pages.run import Reproduction
 
+APART = ("arxiv_titles",)
+"""Stand-ins from the same source as the paper's set, whose agreement is counted, but apart from all other numbers."""
+
 READING = {
     "16.02 ± 0.15 (16 ± 0.3)": "our mean and standard deviation over the seeds; in brackets the paper's.",
     "no mark": "the printed number agrees: it lies where one more run of ours would, in the 95 % prediction interval "
@@ -57,6 +60,8 @@ class Summary(NamedTuple):
         The least and the most.
     gains : mapping of str to Count
         Counts of gains over the base model by data set and model; they are not in `total`.
+    apart : mapping of str to Count
+        Counts of the data sets of `APART`, by the same rule; they are in no other count.
     omitted : mapping of str to sequence of str
         Methods that a quick run leaves out, or that need what a user's outputs do not have, by data set and model.
     """
@@ -72,6 +77,7 @@ class Summary(NamedTuple):
     seeds: tuple[int, int]
     gains: Mapping[str, Count] = MappingProxyType({})
     omitted: Mapping[str, Sequence[str]] = MappingProxyType({})
+    apart: Mapping[str, Count] = MappingProxyType({})
 
     @property
     def sentence(self) -> str:
@@ -107,12 +113,14 @@ class Summary(NamedTuple):
         parts += [f"{self.unprinted} of ours that the paper does not print"] if self.unprinted else []
         left = f"Not counted: {'; '.join(parts)}." if parts else ""
         omitted = "; ".join(f"{', '.join(methods)} on {names.problem(of)}" for of, methods in self.omitted.items())
+        apart = ", ".join(f"{names.dataset(of)}, {n.agree} of {n.compared}" for of, n in self.apart.items())
         reason = "Left out, because they need features, training, data or an order that are not here: "
         return " ".join(
             part
             for part in (
                 "What is printed in several tables is counted in each.",
                 left,
+                f"Of these, counted apart by the same rule: {apart} agree." if apart else "",
                 f"{reason}{omitted}." if omitted else "",
             )
             if part
@@ -165,6 +173,11 @@ def summarise(run: Reproduction) -> Summary:
         seeds=(min(seeds), max(seeds)),
         gains={name: _count(found) for name in datasets if (found := [r for r in gains if r.problem == name])},
         omitted=_omitted(run),
+        apart={
+            name: _count(found)
+            for name in APART
+            if (found := [r for r in replaced if r.dataset == name and r.metric not in OF_THE_MACHINE])
+        },
     )
 
 

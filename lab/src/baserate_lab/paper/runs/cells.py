@@ -85,7 +85,7 @@ class PaperResult(NamedTuple):
 def grid(
     problem: PaperProblem, shifts: Iterable[str], methods: Iterable[str], seeds: int, **fixed: Any
 ) -> Iterator[PaperCell]:
-    """All cells of a problem; each seed has its own base model if training is cheap.
+    """All cells of a problem; each seed has its own base model if training is cheap; if not, they take turns.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def grid(
     """
     fixed = {"holdout": problem.small, **fixed}
     for seed in range(min(seeds, problem.most_seeds)):
-        model_seed = seed if problem.cheap else 0
+        model_seed = problem.network(seed)
         for shift in shifts:
             for method in methods:
                 named: dict[str, Any] = {"shift": shift, "method": method, "seed": seed, "model_seed": model_seed}
