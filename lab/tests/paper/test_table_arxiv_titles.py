@@ -1,4 +1,4 @@
-"""What is asked of the titles in other categories, of results that are made up."""
+"""Questions to the table of titles in other categories, asked of made-up results."""
 
 from baserate_lab.paper.pages.run import Reproduction, ShownArtefact
 from baserate_lab.paper.pages.summary import summarise

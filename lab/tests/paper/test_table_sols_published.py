@@ -1,4 +1,4 @@
-"""What is said of the published protocol of learners, asked of results that are made up."""
+"""Claims about the published protocol of learners, asked of made-up results."""
 
 from .asking import claims, result
 

@@ -36,7 +36,7 @@ def test_more_classes_than_groups_share_cells():
 
 
 def test_windows_of_a_long_stream_are_larger():
-    """So that looks become rarer, and each keeps its worth."""
+    """Looks become rarer, and each keeps its worth."""
     rng = np.random.default_rng(0)
     y = np.arange(400) % K
     hull = HullTest().fit(outputs(rng, y), y)

@@ -38,7 +38,7 @@ WITHOUT, ONCE = "without", "layer refitted, features as they are"
 
 
 class Settings(NamedTuple):
-    """What decides a run, beside its shift and its seed."""
+    """Everything that decides a run, except its shift and its seed."""
 
     n_rounds: int = 100
     batch_size: int = 10

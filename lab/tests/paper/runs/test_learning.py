@@ -219,7 +219,7 @@ def test_a_cell_with_a_holdout_validates_on_it(method, monkeypatch):
 
 
 def test_the_last_layer_of_a_trained_network_goes_on_learning(monkeypatch):
-    """Of samples that the network was not trained on; the layer starts as it was trained."""
+    """The samples are ones that the network was not trained on; the layer starts as it was trained."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat(np.arange(K), PER_CLASS))
     X = (np.eye(K)[y] + 0.2 * rng.normal(size=(len(y), K))).astype(np.float32)
