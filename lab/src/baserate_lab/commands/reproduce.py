@@ -75,7 +75,7 @@ def reproduce(
     console = Console(highlight=False)
     if not names:
         for name, artefact in ARTEFACTS.items():
-            console.print(f"{name:<20}{artefact.where}: {artefact.title}", markup=False, soft_wrap=True)
+            console.print(f"{name:<22}{artefact.where}: {artefact.title}", markup=False, soft_wrap=True)
         typer.echo("\nName some of them, or all: baserate reproduce table-uols --quick")
         return
     try:

@@ -28,7 +28,7 @@ def names() -> list[str]:
     Examples
     --------
     >>> names()[:3]
-    ['arxiv', 'cifar10', 'cinic10']
+    ['arxiv', 'arxiv_titles', 'cifar10']
     """
     return list(NAMES)
 

@@ -13,13 +13,4 @@ def test_a_small_holdout_is_drawn_by_the_seed():
     one, two = (sets.holdout("digits", 200, "", seed) for seed in (0, 1))
     assert len(one.y) == len(two.y) == 200
     assert not np.array_equal(one.y, two.y)
-    assert sets.holdout("synthetic", 0, "", 0) is sets.holdout("synthetic", 0, "", 1)
-
-
-def test_the_digits_are_drawn_by_the_seed():
-    one, two = (sets.load("digits", seed) for seed in (0, 1))
-    assert not np.array_equal(one.y, two.y)
-    for seed, found in enumerate((one, two)):
-        learnt = sets.holdout("digits", 0, "", seed)
-        np.testing.assert_array_equal(learnt.y, found.holdout_y)
-        np.testing.assert_allclose(learnt.proba, np.exp(found.holdout_logits), atol=1e-12)
+    assert sets.holdout("digits", 0, "", 0) is sets.holdout("digits", 0, "", 1)

@@ -38,7 +38,7 @@ def on_grids(proba: FloatArray) -> NDArray[np.bool_]:
     Examples
     --------
     >>> on_grids(np.array([[0.25, 0.75], [0.1, 0.9]])), on_grids(np.array([[0.2468, 0.7532]]))
-    (array([ True,  True,  True, False,  True,  True]), array([False, False,  True, False, False, False]))
+    (array([ True,  True,  True, False,  True,  True]), array([ True,  True,  True, False, False, False]))
     """
     return np.asarray(row_grids(proba).all(axis=0))
 

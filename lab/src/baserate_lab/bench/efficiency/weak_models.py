@@ -76,7 +76,7 @@ def pool_stream(cell: Cell, rounds: int = ROUNDS) -> PoolStream:
 def run(cell: Cell) -> WeakResult:
     """Run a cell; the result depends on the cell alone."""
     along = pool_stream(cell._replace(method=""))
-    learnt = holdout(cell.case, 0, "", 0)  # the same for every seed, as the pool
+    learnt = holdout(cell.case, 0, "", cell.seed)
     tracker = mixture(along.path.shape[1], light=cell.method == LIGHT)
     adapter = RegressAndReweight(tracker, calibrator=learnt.calibrator, gate=False)
     with warnings.catch_warnings():

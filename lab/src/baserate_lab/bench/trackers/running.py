@@ -17,7 +17,7 @@ from baserate_lab.bench.trackers.some_labels import SomeLabels
 from baserate_lab.bench.trackers.streams import Stream, stream
 from baserate_lab.bench.trackers.two_mixes import TwoMixes
 
-PROTOCOL = 4
+PROTOCOL = 3
 """Raise this when the same cell would give another result: stored cells are then run again."""
 
 

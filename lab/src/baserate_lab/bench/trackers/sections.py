@@ -26,8 +26,7 @@ from baserate_lab.bench.trackers.streams import EVEN, STILL
 PREAMBLE = (
     "Streams of 1,000 rounds, drawn from a model's outputs on a target set; every method sees the same streams. All "
     "but Base, the model left alone, calibrate on the holdout first (`AutoCalibrator`) and re-weight to the mix that "
-    "they track. The digits' model, holdout and target are drawn anew by each seed. MSE is the mean squared distance "
-    "of that mix to the true one, error the share of wrong labels; "
+    "they track. MSE is the mean squared distance of that mix to the true one, error the share of wrong labels; "
     'differences of errors are in points of a percent. "drawn": both ends of the shift are drawn by the seed, all '
     "mixes being equally likely; otherwise it goes from an even mix to class 0 alone. A cell is a set, a shift and a "
     "number n of samples a round; MSEs are averaged over seeds before they are divided, and the better FLH-FTL is the "

@@ -29,7 +29,6 @@ RECIPES = {
 """Data set and model by name of the set."""
 
 SETS = (*RECIPES, "digits")
-"""All sets. The digits are so few that one split of them is luck: model and split are drawn anew by each seed."""
 
 WEAK_RECIPES = {"newsgroups": ("newsgroups", "tfidf"), "arxiv words": ("arxiv-random", "tfidf")}
 """The same for weaker models of many classes, which are in no table of this benchmark."""
@@ -85,15 +84,11 @@ class CalibratedHoldout(NamedTuple):
     calibrator: Fitted
 
 
-def load(name: str, seed: int = 0) -> SetLogits:
-    """Load a set by its name; of the digits, the draw of a seed."""
-    return _load(name, seed if name == "digits" else 0)
-
-
-@functools.lru_cache(maxsize=16)
-def _load(name: str, seed: int) -> SetLogits:
+@functools.cache
+def load(name: str) -> SetLogits:
+    """Load a set by its name."""
     if name == "digits":
-        return _digits(seed)
+        return _digits()
     found = outputs(*{**RECIPES, **WEAK_RECIPES}[name], progress=False)
     return SetLogits(
         found.holdout_logits.astype(np.float64),
@@ -103,15 +98,15 @@ def _load(name: str, seed: int) -> SetLogits:
     )
 
 
-def _digits(seed: int) -> SetLogits:
+def _digits() -> SetLogits:
     """Logistic regression on 200 digits, as in `baserate.demo.experiment`.
 
     The split differs, because rounds of 100 samples of one class need a pool with 100 samples of each class.
     """
     data = digits.load()
     X, y = np.concatenate([data.source_X, data.target_X]), np.concatenate([data.source_y, data.target_y])
-    rest_X, pool_X, rest_y, pool_y = train_test_split(X, y, test_size=0.6, stratify=y, random_state=seed)
-    split: Any = train_test_split(rest_X, rest_y, train_size=200, stratify=rest_y, random_state=seed)
+    rest_X, pool_X, rest_y, pool_y = train_test_split(X, y, test_size=0.6, stratify=y, random_state=0)
+    split: Any = train_test_split(rest_X, rest_y, train_size=200, stratify=rest_y, random_state=0)
     train_X, holdout_X, train_y, holdout_y = split
     model = make_pipeline(StandardScaler(), LogisticRegression(C=3.0, max_iter=1000)).fit(train_X, train_y)
     return SetLogits(model.predict_log_proba(holdout_X), holdout_y, model.predict_log_proba(pool_X), pool_y)
@@ -128,13 +123,13 @@ def distorted(logits: FloatArray, distortion: str, seed: int) -> FloatArray:
 
 def holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
     """A random part of a set's holdout, or all of it if `size` is 0, and the default calibrator fitted on it."""
-    # The whole holdout without distortion does not depend on the seed, but for the digits: it is computed once.
-    return _holdout(name, size, distortion, seed if size or distortion or name == "digits" else 0)
+    # The whole holdout without distortion does not depend on the seed: it is computed once.
+    return _holdout(name, size, distortion, seed if size or distortion else 0)
 
 
 @functools.lru_cache(maxsize=16)
 def _holdout(name: str, size: int, distortion: str, seed: int) -> CalibratedHoldout:
-    pool = load(name, seed)
+    pool = load(name)
     every = np.arange(len(pool.holdout_y))
     rows = np.random.default_rng([UNSEEN, seed, 2]).choice(every, size, replace=False) if size else every
     proba, y = distorted(pool.holdout_logits[rows], distortion, seed), pool.holdout_y[rows]

@@ -62,7 +62,7 @@ def stream(data: str, shift: str, n: int, seed: int, distortion: str, rounds: in
 
     The distortion changes only the model's outputs, not the samples drawn.
     """
-    pool = load(data, seed)
+    pool = load(data)
     rng = np.random.default_rng([UNSEEN, seed, zlib.crc32(f"{data}/{shift}/{n}".encode())])
     path, between = path_of(shift, rounds, pool.source_prior, rng)
     proba = distorted(pool.logits, distortion, seed)
