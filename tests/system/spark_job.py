@@ -32,7 +32,7 @@ def main() -> None:
     session.streams.addListener(bs.listener(said.append))
     static = session.read.parquet(str(folder / "all.parquet"))
     words = {
-        "holdout": pd.read_parquet(folder / "holdout.parquet"),
+        "holdout": pd.read_parquet(folder / options.pop("holdout", "holdout.parquet")),
         "key": "shop",
         "proba": ["p_cat", "p_dog", "p_eel"],
         "labels": "truth",

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from baserate import Bank
+from baserate import Bank, RegressAndReweight
+from baserate.state import dumps
 
 from ..integrations.spark import streams
 
@@ -75,6 +76,18 @@ def test_a_static_frame_gives_the_bits_of_a_bank(folder):
     out, errors = _run(folder, "static", partitions=5, buckets=4)
     assert out, errors
     streams.same(_answered(out), _expected())
+
+
+def test_a_holdout_of_many_rows_goes_to_all_workers_of_a_stream(folder):
+    """Of an adapter of more than a megabyte, Spark could not begin a query if the processor held it."""
+    proba, y = streams.probabilities(16_000, seed=8)
+    labels = [streams.NAMES[c] for c in y]
+    pd.DataFrame(proba, columns=streams.PROBA).assign(label=labels).to_parquet(folder / "many.parquet")
+    fitted = RegressAndReweight().fit(proba, labels, names=streams.NAMES)
+    assert len(dumps(fitted)) > 1_100_000
+    out, errors = _run(folder, "many", holdout="many.parquet", buckets=3)
+    assert out, errors
+    streams.same(_answered(out), streams.one_at_a_time(streams.table(600, seed=3), fitted, count=7))
 
 
 def test_a_stream_that_is_killed_answers_every_row_once_and_refuses_other_buckets(folder):

@@ -10,6 +10,7 @@ from baserate.integrations.spark.fitting import fingerprint, fit_adapter, own_op
 from baserate.integrations.spark.processing import Columns, packed, process
 from baserate.integrations.spark.processor import BUCKET, PACKED, Packer, Recipe, unpack
 from baserate.integrations.spark.rounds import read_duration, read_rounds
+from baserate.integrations.spark.shared import Shared
 from baserate.state import dumps
 from baserate.validation import check_integer
 
@@ -94,7 +95,15 @@ def adapt(
     schema = _answered_schema(df.schema, names)
     empty = packed(_empty(df.schema))
     recipe = Recipe(
-        dumps(adapter), length, expire, n_buckets, names, fingerprint(frame, list(proba)), waits, columns, empty
+        Shared(dumps(adapter), df),
+        length,
+        expire,
+        n_buckets,
+        names,
+        fingerprint(frame, list(proba)),
+        waits,
+        columns,
+        empty,
     )
     F = functions()
     numbered = df.withColumn(BUCKET, F.pmod(F.xxhash64(F.col(key)), F.lit(n_buckets)).cast("int"))

@@ -12,6 +12,7 @@ from baserate.integrations.spark.keyed_rounds import NEVER
 from baserate.integrations.spark.processing import Columns, unpacked
 from baserate.integrations.spark.processor import STATE, Recipe
 from baserate.integrations.spark.rounds import rounds_of
+from baserate.integrations.spark.shared import Shared
 from baserate.protocols import ExpertTracker
 from baserate.state import dumps
 from baserate.validation import check_real
@@ -56,19 +57,19 @@ def state(checkpoint: str, *, holdout: Any = None, options: Mapping[str, Any] | 
     held = None if first is None else read_blob(bytes(first["blob"]))
     names = [] if held is None else held["names"]
     check_real(level, "level", 0.0, 1.0, closed=False)
-    recipe = None if holdout is None or held is None else _recipe(held, holdout, options)
+    recipe = None if holdout is None or held is None else _recipe(held, holdout, options, blobs)
     return blobs.mapInArrow(_Reader(recipe, level), _schema(names, with_holdout=recipe is not None))
 
 
-def _recipe(held: dict[str, Any], holdout: Any, options: Mapping[str, Any] | None) -> Recipe:
-    """The recipe that the checkpoint was begun with; its blobs know the rest."""
+def _recipe(held: dict[str, Any], holdout: Any, options: Mapping[str, Any] | None, blobs: Any) -> Recipe:
+    """The recipe that the checkpoint was begun with; its blobs, a frame, know the rest."""
     proba = [f"p_{name}" for name in held["names"]]
     frame, rounds = read_holdout(holdout, proba), rounds_of(held["rounds"])
     model = fingerprint(frame, proba)
     if held["model"] not in ("", model):
         raise ValueError("the checkpoint was last moved with another holdout; give the one that adapt was given.")
-    adapter = fit_adapter(frame, proba, own_options(options)[1], rounds)
-    return Recipe(dumps(adapter), rounds, 0, held["buckets"], held["names"], model, False, Columns("", proba), b"")
+    adapter = Shared(dumps(fit_adapter(frame, proba, own_options(options)[1], rounds)), blobs)
+    return Recipe(adapter, rounds, 0, held["buckets"], held["names"], model, False, Columns("", proba), b"")
 
 
 def _schema(names: list[str], *, with_holdout: bool) -> Any:

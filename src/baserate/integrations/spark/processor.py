@@ -14,6 +14,7 @@ from baserate.integrations.spark._pyspark import pyarrow, sql
 from baserate.integrations.spark.bucket import Plan, make_plan
 from baserate.integrations.spark.processing import Columns, packed, process, unpacked
 from baserate.integrations.spark.rounds import Rounds
+from baserate.integrations.spark.shared import Shared
 from baserate.state import loads
 
 BUCKET, PACKED = "bucket", "packed"
@@ -26,7 +27,7 @@ _MICROS = 1000
 class Recipe(NamedTuple):
     """Settings that a worker makes its plan of; plain data, which goes to every worker with the task."""
 
-    adapter: bytes
+    adapter: Shared
     rounds: Rounds
     expire: int
     buckets: int
@@ -38,10 +39,11 @@ class Recipe(NamedTuple):
 
     def plan(self) -> Plan:
         """The plan, which is made once in each worker."""
-        mark = hashlib.sha256(self.adapter).hexdigest() + repr(self[1:7])
+        saved = self.adapter.value
+        mark = hashlib.sha256(saved).hexdigest() + repr(self[1:7])
         if mark not in _plans:
             _plans.clear()
-            adapter = loads(self.adapter, name="the fitted adapter")
+            adapter = loads(saved, name="the fitted adapter")
             _plans[mark] = make_plan(
                 adapter,
                 self.rounds,
