@@ -79,7 +79,7 @@ def test_a_static_frame_gives_the_bits_of_a_bank(folder):
 
 
 def test_a_holdout_of_many_rows_goes_to_all_workers_of_a_stream(folder):
-    """Of an adapter of more than a megabyte, Spark could not begin a query if the processor held it."""
+    """Spark cannot begin a query whose processor holds more than a megabyte, such as this adapter."""
     proba, y = streams.probabilities(16_000, seed=8)
     labels = [streams.NAMES[c] for c in y]
     pd.DataFrame(proba, columns=streams.PROBA).assign(label=labels).to_parquet(folder / "many.parquet")
